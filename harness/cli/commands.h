@@ -1,0 +1,28 @@
+// The commands. Each file in harness/cli/ adds one to the application; its callback stores the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/error.h"
+
+namespace claimcheck::cli {
+
+// Options that stand before or after any command.
+struct Global {
+  std::optional<std::filesystem::path> catalog_directory;  // --catalog DIR
+  ExitCode exit_code = ExitCode::ok;                       // of the command that ran
+};
+
+void add_probe(CLI::App& app, Global& global);
+void add_list(CLI::App& app, Global& global);
+void add_run(CLI::App& app, Global& global);
+void add_judge(CLI::App& app, Global& global);
+void add_cost(CLI::App& app, Global& global);
+void add_report(CLI::App& app, Global& global);
+void add_catalog(CLI::App& app, Global& global);
+void add_explain(CLI::App& app, Global& global);
+
+}  // namespace claimcheck::cli

@@ -1,0 +1,49 @@
+// The `claimcheck` command. Errors leave as one sentence on stderr and the exit code of harness/error.h.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
+
+#include "harness/cli/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace claimcheck;
+  cli::Global global;
+  CLI::App app{"claimcheck measures a rented GPU machine, judges what its seller claims, and prices a useful FLOP.",
+               "claimcheck"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "claimcheck " CLAIMCHECK_VERSION);
+  app.option_defaults()->always_capture_default();
+  app.fallthrough();
+  app.add_option("--catalog", global.catalog_directory, "Use this catalog directory instead of the built-in one")
+      ->type_name("DIR");
+  app.footer(
+      "Examples:\n"
+      "  claimcheck run --profile quick --price 2.49/gpu-hour\n"
+      "  claimcheck judge claimcheck-results/*/result.json --claim 'memory.triad.gbps>=2900'\n"
+      "Exit codes: 0 everything asked for holds, 1 a claim is not met, 2 bad usage or input, 3 no usable device,\n"
+      "            4 something asked for was not measured or stays open.");
+  cli::add_run(app, global);
+  cli::add_probe(app, global);
+  cli::add_list(app, global);
+  cli::add_judge(app, global);
+  cli::add_cost(app, global);
+  cli::add_report(app, global);
+  cli::add_catalog(app, global);
+  cli::add_explain(app, global);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "claimcheck: {} (see `claimcheck --help`)\n", error.what());
+    return static_cast<int>(ExitCode::usage);
+  } catch (const UserError& error) {
+    fmt::print(stderr, "claimcheck: {}\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "claimcheck: unexpected error: {}. Please report it with the command you ran.\n", error.what());
+    return static_cast<int>(ExitCode::incomplete);
+  }
+  return static_cast<int>(global.exit_code);
+}
