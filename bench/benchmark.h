@@ -23,19 +23,19 @@ enum class Scope { each_device, ranks, machine };
 
 // Limits and settings of this run, from the worker's options. Tests turn sizes and times down.
 struct Options {
-  double min_time_seconds = 0.5;          // of one repetition
-  std::uint64_t seed = 1;                 // of random data
-  std::size_t max_bytes = 0;              // largest working set of one device, 0: as large as the benchmark wants
-  std::int64_t max_gemm = 16384;          // largest m, n, k
-  std::size_t file_bytes = 0;             // of the storage benchmarks, 0: the benchmark's own choice
-  std::string scratch_directory = ".";    // where storage benchmarks write
-  double deadline_seconds = 60;           // of one wait
+  double min_time_seconds = 0.5;        // of one repetition
+  std::uint64_t seed = 1;               // of random data
+  std::size_t max_bytes = 0;            // largest working set of one device, 0: as large as the benchmark wants
+  std::int64_t max_gemm = 16384;        // largest m, n, k
+  std::size_t file_bytes = 0;           // of the storage benchmarks, 0: the benchmark's own choice
+  std::string scratch_directory = ".";  // where storage benchmarks write
+  double deadline_seconds = 60;         // of one wait
 };
 
 // One instance of a benchmark: "gemm.fp32/n:4096" is benchmark "gemm.fp32" with label "n:4096" and value 4096.
 struct Case {
-  std::string label;        // empty when the benchmark has one case only
-  std::int64_t value = 0;   // what the label says, for prepare()
+  std::string label;       // empty when the benchmark has one case only
+  std::int64_t value = 0;  // what the label says, for prepare()
 };
 
 struct Setting {
@@ -48,19 +48,19 @@ struct Setting {
 // What one iteration took. `seconds` is device time; with several devices it is that of the slowest.
 struct Iteration {
   double seconds = 0;
-  std::vector<double> device_seconds;                       // of each device, where there are several
-  std::vector<std::pair<std::string, double>> also;         // further metrics of this iteration: key, value in its unit
+  std::vector<double> device_seconds;                // of each device, where there are several
+  std::vector<std::pair<std::string, double>> also;  // further metrics of this iteration: key, value in its unit
 };
 
 // A benchmark made ready: buffers allocated and filled, plans chosen. Destroyed when its repetitions are done.
 struct Prepared {
-  double work = 0;                        // per iteration and device, in base units of the metric (bytes, FLOP, operations)
-  std::function<void()> verify;           // proves the output against an independent reference; throws wrong_result
-  std::function<Iteration()> run;         // one iteration
-  std::vector<kernels::Device*> devices;  // watched for evidence, named in the result
-  nlohmann::json conditions;              // data type, shape, bytes, ranks, data pattern, ...
+  double work = 0;                 // per iteration and device, in base units of the metric (bytes, FLOP, operations)
+  std::function<void()> verify;    // proves the output against an independent reference; throws wrong_result
+  std::function<Iteration()> run;  // one iteration
+  std::vector<kernels::Device*> devices;     // watched for evidence, named in the result
+  nlohmann::json conditions;                 // data type, shape, bytes, ranks, data pattern, ...
   std::function<nlohmann::json()> evidence;  // optional, asked once after the last repetition
-  bool warm_up = true;                    // false where an iteration is long and not made faster by repetition (storage)
+  bool warm_up = true;  // false where an iteration is long and not made faster by repetition (storage)
 };
 
 // How the metric's value comes from an iteration.
@@ -71,17 +71,17 @@ enum class Rate {
 };
 
 struct Benchmark {
-  std::string id;        // "memory.triad": unique, stable
-  std::string metric;    // "memory.triad.gbps", a key of results-schema/metrics.json
-  std::string unit;      // "GB/s"
-  std::string method;    // "memory.triad/1": raised whenever numbers stop being comparable
-  std::string summary;   // one sentence for `claimcheck list`
+  std::string id;       // "memory.triad": unique, stable
+  std::string metric;   // "memory.triad.gbps", a key of results-schema/metrics.json
+  std::string unit;     // "GB/s"
+  std::string method;   // "memory.triad/1": raised whenever numbers stop being comparable
+  std::string summary;  // one sentence for `claimcheck list`
   Scope scope = Scope::each_device;
   Rate rate = Rate::work_per_second;
-  int priority = 2;      // 1 is measured first and left out last when the budget is short, 3 the reverse
-  bool quick = true;     // part of the quick profile
-  double setup_seconds = 1;       // estimate of prepare() and verify(), for the plan
-  double iteration_seconds = 0;   // estimate of one iteration where it is longer than the minimum time (storage)
+  int priority = 2;              // 1 is measured first and left out last when the budget is short, 3 the reverse
+  bool quick = true;             // part of the quick profile
+  double setup_seconds = 1;      // estimate of prepare() and verify(), for the plan
+  double iteration_seconds = 0;  // estimate of one iteration where it is longer than the minimum time (storage)
   std::vector<std::pair<std::string, std::string>> also = {};  // further metrics run() gives: key, unit
   // The cases on this platform with these options; one unnamed case when not set.
   std::function<std::vector<Case>(kernels::Platform&, const Options&)> cases = {};

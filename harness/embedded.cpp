@@ -10,11 +10,12 @@
 #define CLAIMCHECK_TEXT(a) CLAIMCHECK_TEXT_(a)
 
 // Symbols are numbered by the line of the generated list they stand on.
-#define CLAIMCHECK_EMBED(path, file)                                                                  \
-  asm(".section .rodata\n.global claimcheck_begin_" CLAIMCHECK_TEXT(__LINE__) "\nclaimcheck_begin_"   \
-      CLAIMCHECK_TEXT(__LINE__) ":\n.incbin \"" file "\"\n.global claimcheck_end_" CLAIMCHECK_TEXT(__LINE__) \
-      "\nclaimcheck_end_" CLAIMCHECK_TEXT(__LINE__) ":\n.byte 0\n.previous\n");                        \
-  extern "C" const char CLAIMCHECK_CONCAT(claimcheck_begin_, __LINE__)[];                             \
+#define CLAIMCHECK_EMBED(path, file)                                                                                 \
+  asm(".section .rodata\n.global claimcheck_begin_" CLAIMCHECK_TEXT(__LINE__) "\nclaimcheck_begin_" CLAIMCHECK_TEXT( \
+      __LINE__) ":\n.incbin \"" file                                                                                 \
+                "\"\n.global claimcheck_end_" CLAIMCHECK_TEXT(__LINE__) "\nclaimcheck_end_" CLAIMCHECK_TEXT(         \
+                    __LINE__) ":\n.byte 0\n.previous\n");                                                            \
+  extern "C" const char CLAIMCHECK_CONCAT(claimcheck_begin_, __LINE__)[];                                            \
   extern "C" const char CLAIMCHECK_CONCAT(claimcheck_end_, __LINE__)[];
 #include "embedded_files.inc"
 #undef CLAIMCHECK_EMBED

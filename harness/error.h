@@ -1,4 +1,5 @@
-// Errors that end a command, with the exit code the user gets. The text is one sentence: what, where, what was expected.
+// Errors that end a command, with the exit code the user gets. The text is one sentence: what, where, what was
+// expected.
 #pragma once
 
 #include <stdexcept>
@@ -17,7 +18,8 @@ enum class ExitCode : int {
 
 class UserError : public std::runtime_error {
  public:
-  explicit UserError(const std::string& text, ExitCode code = ExitCode::usage) : std::runtime_error(text), code_(code) {}
+  explicit UserError(const std::string& text, ExitCode code = ExitCode::usage)
+      : std::runtime_error(text), code_(code) {}
   ExitCode code() const noexcept { return code_; }
 
  private:

@@ -168,8 +168,8 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(std::size_t size_bytes, Placement placement = Placement::device) = 0;
 
   virtual void fill(Stream& stream, Slice target, DataType type, Pattern pattern, std::uint64_t seed) = 0;
-  virtual void upload(Stream& stream, Slice target, std::span<const std::byte> source) = 0;    // returns when done
-  virtual void download(Stream& stream, std::span<std::byte> target, Slice source) = 0;        // returns when done
+  virtual void upload(Stream& stream, Slice target, std::span<const std::byte> source) = 0;  // returns when done
+  virtual void download(Stream& stream, std::span<std::byte> target, Slice source) = 0;      // returns when done
 
   // read writes its sum as one double to `c`; unused slices are ignored. Sizes are multiples of 16 bytes.
   virtual void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) = 0;

@@ -17,8 +17,8 @@ using Sources = std::vector<std::string>;
 
 struct Source {
   std::string id;
-  std::string title;   // repository and file, or document
-  std::string date;    // ISO date of the data inside, or of the commit; empty when the snapshot is undated
+  std::string title;  // repository and file, or document
+  std::string date;   // ISO date of the data inside, or of the commit; empty when the snapshot is undated
   std::string licence;
 };
 
@@ -30,18 +30,19 @@ struct Accelerator {
   std::string architecture;
   std::optional<double> memory_gb;
   std::optional<double> memory_bandwidth_gbps;
-  std::map<std::string, double> dense_tflops;  // by data type: fp64, fp64_tensor, fp32, tf32, fp16, bf16, fp8, int8 (TOPS), fp4
-  std::optional<double> interconnect_gbps;     // total of both directions
+  std::map<std::string, double>
+      dense_tflops;  // by data type: fp64, fp64_tensor, fp32, tf32, fp16, bf16, fp8, int8 (TOPS), fp4
+  std::optional<double> interconnect_gbps;  // total of both directions
   std::optional<double> tdp_w;
   std::vector<std::string> aliases;
-  nlohmann::json record;                       // the whole line, as in the file
+  nlohmann::json record;  // the whole line, as in the file
   Sources sources;
 };
 
 struct Platform {
-  std::string id;        // "aws:p5.48xlarge"
-  std::string provider;  // "aws"
-  std::string instance;  // "p5.48xlarge"
+  std::string id;           // "aws:p5.48xlarge"
+  std::string provider;     // "aws"
+  std::string instance;     // "p5.48xlarge"
   std::string accelerator;  // id, empty when unknown
   std::optional<int> accelerator_count;
   std::optional<int> vcpus;
@@ -58,8 +59,8 @@ struct Price {
   std::string provider;
   std::string instance;
   std::string region;
-  std::string term;      // on_demand, spot, reserved_1y, reserved_3y, monthly, ...
-  std::optional<double> per_hour;   // in `currency`, of one `unit`
+  std::string term;                // on_demand, spot, reserved_1y, reserved_3y, monthly, ...
+  std::optional<double> per_hour;  // in `currency`, of one `unit`
   std::optional<double> per_month;
   std::string currency;  // ISO code
   std::string unit;      // instance-hour, gpu-hour, chip-hour, ...
@@ -69,20 +70,21 @@ struct Price {
   std::optional<int> accelerator_count;
   std::string note;
   Sources sources;
-  std::string place;     // "prices/aws.csv:17"
+  std::string place;  // "prices/aws.csv:17"
 };
 
 // What healthy machines of this kind reach with this method. floor < typical <= ceiling.
 struct Expected {
   std::string id;
-  std::string platform;      // platform id, empty: any platform with this accelerator
-  std::string accelerator;   // accelerator id, empty: any
+  std::string platform;     // platform id, empty: any platform with this accelerator
+  std::string accelerator;  // accelerator id, empty: any
   std::string metric;
   std::optional<double> floor;
   std::optional<double> typical;
   std::optional<double> ceiling;
   std::string unit;
-  nlohmann::json conditions = nlohmann::json::object();  // data type, count, fabric class, ECC, MIG or vGPU mode, method
+  nlohmann::json conditions =
+      nlohmann::json::object();  // data type, count, fabric class, ECC, MIG or vGPU mode, method
   std::string method;
   std::string date;
   Sources sources;

@@ -1,8 +1,9 @@
 // The `claimcheck` command. Errors leave as one sentence on stderr and the exit code of harness/error.h.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <fmt/format.h>
 
 #include "harness/cli/commands.h"
 

@@ -15,13 +15,15 @@ inline constexpr int schema_major = 1;
 inline constexpr int schema_minor = 0;
 
 struct Document {
-  nlohmann::json run = nlohmann::json::object();       // id, started, ended, status complete|partial|failed, profile, plan, options, command, tool version
-  nlohmann::json platform = nlohmann::json::object();  // instance, provider, region, source of that knowledge; price when given
-  nlohmann::json system = nlohmann::json::object();    // probe: cpu, memory, devices, software, environment allow-list
+  nlohmann::json run = nlohmann::json::object();  // id, started, ended, status complete|partial|failed, profile, plan,
+                                                  // options, command, tool version
+  nlohmann::json platform =
+      nlohmann::json::object();  // instance, provider, region, source of that knowledge; price when given
+  nlohmann::json system = nlohmann::json::object();  // probe: cpu, memory, devices, software, environment allow-list
   std::vector<Measurement> measurements;
   std::vector<Finding> findings;
   std::vector<Verdict> verdicts;
-  nlohmann::json cost = nullptr;                       // null when not computed
+  nlohmann::json cost = nullptr;  // null when not computed
   bool is_virtual = false;
 };
 

@@ -20,8 +20,8 @@ struct Statistics {
   double median = 0;
   double min = 0;
   double max = 0;
-  double cv = 0;                                    // standard deviation / mean, 0.01 is 1 %
-  std::optional<std::pair<double, double>> ci95;    // interval of the median; unset below 6 samples
+  double cv = 0;                                  // standard deviation / mean, 0.01 is 1 %
+  std::optional<std::pair<double, double>> ci95;  // interval of the median; unset below 6 samples
   std::vector<double> samples;
 };
 
@@ -32,12 +32,13 @@ struct DeviceValue {
 };
 
 struct Measurement {
-  std::string id;                // benchmark and case: "gemm.fp32/n:4096"
-  std::string metric;            // key of results-schema/metrics.json
-  std::optional<double> value;   // median; of the slowest device where several worked; unset unless something was measured
+  std::string id;      // benchmark and case: "gemm.fp32/n:4096"
+  std::string metric;  // key of results-schema/metrics.json
+  std::optional<double>
+      value;  // median; of the slowest device where several worked; unset unless something was measured
   std::string unit;
   Outcome status = Outcome::failed;
-  std::string reason;            // empty only when status is ok
+  std::string reason;  // empty only when status is ok
   std::optional<Statistics> statistics;
   nlohmann::json conditions = nlohmann::json::object();  // method, data_type, shape, bytes, ranks, nodes, pattern, ...
   std::vector<DeviceValue> devices;
