@@ -1,0 +1,144 @@
+#include "harness/run/worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "harness/error.h"
+#include "harness/run/worker_process.h"
+
+namespace claimcheck {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds describe_deadline{60};
+constexpr std::size_t describe_most_bytes = 16u << 20;
+constexpr int exit_no_device = 3;
+
+std::filesystem::path program_path(const std::string& kind) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path() / ("claimcheck-bench-" + kind);
+}
+
+struct Answer {
+  ExitState state;
+  bool timed_out = false;
+  std::string out;
+  std::string err;  // first line
+};
+
+Answer ask(const std::vector<std::string>& command) {
+  Answer answer;
+  const auto out = [&](std::string_view line) {
+    if (answer.out.size() + line.size() < describe_most_bytes) answer.out.append(line).append("\n");
+  };
+  const auto err = [&](std::string_view line) {
+    if (answer.err.empty()) answer.err = line;
+  };
+  WorkerProcess process(command);
+  const Clock::time_point end = Clock::now() + describe_deadline;
+  while (Clock::now() < end) {
+    if (const auto state = process.pump(std::chrono::milliseconds(50), out, err)) {
+      answer.state = *state;
+      return answer;
+    }
+  }
+  answer.timed_out = true;
+  answer.state = process.stop(std::chrono::milliseconds(500), out, err);
+  return answer;
+}
+
+// --describe runs without the launcher: one process knows its devices.
+nlohmann::json describe_worker(const std::string& program, const std::vector<std::string>& options) {
+  std::vector<std::string> command{program, "--describe"};
+  command.insert(command.end(), options.begin(), options.end());
+  const Answer answer = ask(command);
+  if (answer.timed_out) {
+    throw UserError(fmt::format("{} --describe gave no answer within {} s; the device's driver may hang", program,
+                                describe_deadline.count()),
+                    ExitCode::no_device);
+  }
+  if (answer.state.code == exit_no_device) throw UserError(answer.err, ExitCode::no_device);
+  if (answer.state.code == static_cast<int>(ExitCode::usage)) throw UserError(answer.err);
+  nlohmann::json description = nlohmann::json::parse(answer.out, nullptr, false);
+  if (!answer.state.clean() || !description.is_object()) {
+    throw UserError(fmt::format("{} --describe {}{}{}", program,
+                                answer.state.clean() ? "did not print a JSON document" : describe(answer.state),
+                                answer.err.empty() ? "" : ": ", answer.err),
+                    ExitCode::no_device);
+  }
+  return description;
+}
+
+}  // namespace
+
+std::vector<std::string> split_words(std::string_view text, std::string_view option) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t') {
+      if (in_word) words.push_back(word);
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) throw UserError(fmt::format("{} {}: the quote {} is not closed", option, text, quote));
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+Worker choose_worker(const WorkerRequest& request) {
+  if (request.device != "auto" && request.device != "cuda" && request.device != "host") {
+    throw UserError(fmt::format("--device {}: expected auto, cuda or host", request.device));
+  }
+  Worker worker;
+  std::string program = request.program;
+  if (!program.empty()) {
+    if (!std::filesystem::exists(program)) throw UserError(fmt::format("--worker {}: no such file", program));
+    worker.description = describe_worker(program, request.options);
+    worker.why = "named by --worker";
+  } else {
+    const bool cuda_built = std::filesystem::exists(program_path("cuda"));
+    if (request.device == "cuda" && !cuda_built) {
+      throw UserError(
+          "--device cuda: this build has no CUDA worker (claimcheck-bench-cuda); build it on a machine with "
+          "a CUDA toolkit, or use --device host",
+          ExitCode::no_device);
+    }
+    program = program_path(request.device == "host" || !cuda_built ? "host" : "cuda");
+    if (request.device == "auto" && !cuda_built) worker.why = "this build has no CUDA worker";
+    try {
+      worker.description = describe_worker(program, request.options);
+    } catch (const UserError& error) {
+      if (request.device != "auto" || !cuda_built || error.code() != ExitCode::no_device) throw;
+      worker.why = error.what();
+      program = program_path("host");
+      worker.description = describe_worker(program, request.options);
+    }
+  }
+  worker.kind = worker.description.value("worker", std::string("unknown"));
+  worker.command = split_words(request.launcher, "--launcher");
+  worker.command.push_back(program);
+  worker.command.insert(worker.command.end(), request.options.begin(), request.options.end());
+  return worker;
+}
+
+}  // namespace claimcheck

@@ -1,0 +1,58 @@
+// One worker process (or a launcher with its workers): started without a shell, in a process group of its own,
+// its output read line by line, killed with its whole group.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/run/event.h"
+
+namespace claimcheck {
+
+struct ExitState {
+  std::optional<int> code;
+  std::optional<int> signal;
+  bool clean() const { return code == 0; }
+};
+
+// "was killed by signal 11 (SIGSEGV)", "exited with code 3".
+std::string describe(const ExitState& state);
+
+class WorkerProcess {
+ public:
+  using Sink = std::function<void(std::string_view line)>;
+
+  // Throws UserError when the program cannot be started. The worker is killed by the kernel when this process dies.
+  explicit WorkerProcess(const std::vector<std::string>& command);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  // Reads what is there, waiting at most `patience` for the first byte; returns early when a signal arrives.
+  // Unset while the process lives; its exit state once it ended and all its output was handed on.
+  std::optional<ExitState> pump(std::chrono::milliseconds patience, const Sink& out, const Sink& err);
+
+  // SIGTERM to the group, SIGKILL after `grace`; reaps. Output meanwhile is handed on.
+  ExitState stop(std::chrono::milliseconds grace, const Sink& out, const Sink& err);
+
+ private:
+  bool read_pipe(int& descriptor, LineReader& lines, const Sink& sink);
+  void drain(const Sink& out, const Sink& err);
+  std::optional<ExitState> reap(bool block);
+  void signal_group(int number);
+
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  LineReader out_lines_;
+  LineReader err_lines_;
+  std::optional<ExitState> ended_;
+};
+
+}  // namespace claimcheck
