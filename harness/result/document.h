@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/result/measurement.h"
@@ -25,6 +26,9 @@ struct Document {
   std::vector<Verdict> verdicts;
   nlohmann::json cost = nullptr;  // null when not computed
   bool is_virtual = false;
+
+  // What the reader has to say about a document it accepted (newer minor version, metric unknown here); not written.
+  std::vector<std::string> notes;
 };
 
 nlohmann::json to_json(const Document& document);
