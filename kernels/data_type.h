@@ -21,6 +21,10 @@ std::size_t storage_bytes(DataType type, std::size_t count);
 // The values as doubles, exactly (every type here fits a double). `stored` holds storage_bytes(type, count) bytes.
 std::vector<double> decode(DataType type, std::span<const std::byte> stored, std::size_t count);
 
+// The nearest values of the type, ties to even. Past the range: infinity where the type has one, else its largest
+// value. NaN stays NaN where the type has one; in an integer it is 0. The inverse of decode() for values the type has.
+void encode(DataType type, std::span<const double> values, std::span<std::byte> stored);
+
 // Unit round-off of the type: 2^-53 for fp64, 2^-8 for bf16, ... 0 for integers. Tolerances of checks come from it.
 double unit_roundoff(DataType type);
 
