@@ -1,0 +1,207 @@
+#include "harness/judge/claim.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "harness/error.h"
+#include "harness/judge/number.h"
+#include "harness/judge/unit.h"
+#include "harness/nearest.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck {
+namespace {
+
+constexpr std::array<std::string_view, 5> operators = {">=", "<=", "==", ">", "<"};  // the longer ones first
+constexpr std::string_view example = "'memory.triad.gbps>=2900 GB/s'";
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Claim parse() {
+    skip_space();
+    if (at_end()) fail("expected a metric, as in " + std::string(example));
+    Claim claim;
+    const Metric& metric = take_metric();
+    claim.metric = metric.key;
+    skip_space();
+    if (next() == '[') take_conditions(claim);
+    skip_space();
+    claim.comparison = take_operator();
+    skip_space();
+    const double given = take_number();
+    skip_space();
+    const std::string_view unit = take_unit(metric);
+    const double value = convert(given, unit, metric.unit).value();
+    claim.value = value;
+    claim.unit = metric.unit;
+    claim.definition["comparison"] = "claim";
+    claim.definition["given"] = fmt::format("{} {}", number_text(given), unit);
+    if (unit != metric.unit) {
+      claim.definition["note"] =
+          fmt::format("{} {} = {} {}", number_text(given), unit, number_text(value), metric.unit);
+    }
+    return claim;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UserError(fmt::format("--claim '{}', position {}: {}", text_, position_ + 1, what));
+  }
+
+  bool at_end() const { return position_ >= text_.size(); }
+  char next() const { return at_end() ? '\0' : text_[position_]; }
+  std::string found() const { return at_end() ? "the end" : fmt::format("'{}'", text_.substr(position_, 12)); }
+
+  void skip_space() {
+    while (!at_end() && std::isspace(static_cast<unsigned char>(next())) != 0) ++position_;
+  }
+
+  template <typename Accept>
+  std::string_view take_while(Accept accept) {
+    const std::size_t begin = position_;
+    while (!at_end() && accept(static_cast<unsigned char>(next()))) ++position_;
+    return text_.substr(begin, position_ - begin);
+  }
+
+  const Metric& take_metric() {
+    const std::size_t begin = position_;
+    const std::string_view key =
+        take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_'; });
+    if (key.empty()) fail(fmt::format("expected a metric, as in {}, found {}", example, found()));
+    if (const Metric* metric = find_metric(key)) return *metric;
+    position_ = begin;
+    std::vector<std::string> near;
+    for (std::string& name : near_metrics(key, 3)) near.push_back(std::move(name));
+    fail(near.empty() ? fmt::format("no metric is called '{}'; `claimcheck list` shows them", key)
+                      : fmt::format("no metric is called '{}'; did you mean {}?", key, quoted_choice(near)));
+  }
+
+  void take_conditions(Claim& claim) {
+    ++position_;
+    while (true) {
+      skip_space();
+      const std::string key(take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }));
+      if (key.empty()) fail(fmt::format("expected a condition such as n=4096, found {}", found()));
+      skip_space();
+      if (next() != '=') fail(fmt::format("expected '=' after the condition '{}', found {}", key, found()));
+      ++position_;
+      skip_space();
+      const std::size_t begin = position_;
+      std::string_view value = take_while([](unsigned char c) { return c != ',' && c != ']' && c != '['; });
+      while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())) != 0) value.remove_suffix(1);
+      if (value.empty()) fail(fmt::format("expected a value for the condition '{}', found {}", key, found()));
+      set_condition(claim, key, value, begin);
+      if (next() == ',') {
+        ++position_;
+        continue;
+      }
+      if (next() != ']') fail(fmt::format("expected ',' or ']' after the condition '{}', found {}", key, found()));
+      ++position_;
+      return;
+    }
+  }
+
+  void set_condition(Claim& claim, const std::string& key, std::string_view value, std::size_t place) {
+    if (key == "sparse") {
+      const bool yes = value == "yes" || value == "true" || value == "1";
+      if (!yes && value != "no" && value != "false" && value != "0") {
+        position_ = place;
+        fail(fmt::format("expected sparse=yes or sparse=no, found '{}'", value));
+      }
+      claim.definition["sparse"] = yes;
+      return;
+    }
+    if (key == "per") {
+      if (value != "node" && value != "device") {
+        position_ = place;
+        fail(fmt::format("expected per=device or per=node, found '{}'", value));
+      }
+      claim.definition["per"] = std::string(value);
+      return;
+    }
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool numeric = error == std::errc{} && end == value.data() + value.size() && std::isfinite(number);
+    claim.definition["conditions"][key] = numeric ? nlohmann::json(number) : nlohmann::json(std::string(value));
+  }
+
+  std::string take_operator() {
+    for (const std::string_view candidate : operators) {
+      if (text_.substr(position_).starts_with(candidate)) {
+        position_ += candidate.size();
+        return std::string(candidate);
+      }
+    }
+    std::string hint;
+    if (at_end()) hint = " (quote the claim: a shell takes > and < for itself)";
+    fail(fmt::format("expected an operator (>=, <=, >, < or ==), found {}{}", found(), hint));
+  }
+
+  double take_number() {
+    const char* begin = text_.data() + position_;
+    const char* end = text_.data() + text_.size();
+    double value = 0;
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc{} || !std::isfinite(value)) {
+      fail(fmt::format("expected a finite number, found {}", found()));
+    }
+    if (value < 0) fail(fmt::format("expected a number that is not negative, found {}", found()));
+    position_ += static_cast<std::size_t>(stop - begin);
+    return value;
+  }
+
+  std::string_view take_unit(const Metric& metric) {
+    std::string_view word = text_.substr(position_);
+    while (!word.empty() && std::isspace(static_cast<unsigned char>(word.back())) != 0) word.remove_suffix(1);
+    if (word.empty()) return metric.unit;
+    const std::string choices = fmt::format("{}", fmt::join(units_like(metric.unit), ", "));
+    const std::string_view unit = find_unit(word);
+    if (unit.empty()) {
+      fail(fmt::format("'{}' is not a unit known here, or can mean two; {} is in {} (expected one of {})", word,
+                       metric.key, metric.unit, choices));
+    }
+    if (!convert(1, unit, metric.unit)) {
+      fail(fmt::format("{} does not measure {}, which is in {} (expected one of {})", unit, metric.key, metric.unit,
+                       choices));
+    }
+    return unit;
+  }
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace
+
+Claim parse_claim(std::string_view text, std::size_t number) {
+  Claim claim = Parser(text).parse();
+  claim.id = fmt::format("user:{}", number);
+  claim.source = {{"text", std::string(text)}, {"from", "--claim"}};
+  return claim;
+}
+
+std::vector<Claim> parse_claims(const std::vector<std::string>& texts) {
+  std::vector<Claim> claims;
+  for (const std::string& text : texts) claims.push_back(parse_claim(text, claims.size() + 1));
+  return claims;
+}
+
+std::string to_text(const Claim& claim) {
+  std::string conditions;
+  if (const auto found = claim.definition.find("conditions"); found != claim.definition.end()) {
+    for (const auto& [key, value] : found->items()) {
+      conditions += fmt::format("{}{}={}", conditions.empty() ? "" : ",", key, value_text(value));
+    }
+  }
+  if (!conditions.empty()) conditions = "[" + conditions + "]";
+  const std::string unit = claim.unit.empty() || claim.unit == "1" ? "" : " " + claim.unit;
+  return fmt::format("{}{} {} {}{}", claim.metric, conditions, claim.comparison, value_text(claim.value), unit);
+}
+
+}  // namespace claimcheck
