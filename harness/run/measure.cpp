@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double budget_slack = 1.10;            // the plan never exceeds the budget by more than 10 %
+constexpr double begin_slack = 1.05;             // a case is begun when its estimate ends before budget x this
 constexpr double start_limit_seconds = 60;       // of a worker until its first event
 constexpr double case_limit_floor_seconds = 30;  // silence shorter than this is never a hang
 constexpr double case_limit_estimates = 5;       // times the estimate
@@ -78,7 +79,7 @@ class Measuring {
   int fruitless_starts_ = 0;
 };
 
-double Measuring::time_left() const { return options_.budget_seconds.value_or(1e9) - since(start_); }
+double Measuring::time_left() const { return options_.budget_seconds.value_or(1e9) * begin_slack - since(start_); }
 
 double Measuring::estimate_left() const {
   double total = 0;
@@ -191,7 +192,7 @@ void Measuring::close_case(Outcome outcome, const std::string& reason) {
   std::vector<std::pair<std::string, std::string>> metrics{{current_->what.metric, current_->what.unit}};
   metrics.insert(metrics.end(), current_->what.also.begin(), current_->what.also.end());
   for (const auto& [metric, unit] : metrics) {
-    if (delivered_.count(metric) != 0) continue;
+    if (!delivered_.insert(metric).second) continue;
     Measurement measurement;
     measurement.id = current_->what.id;
     measurement.metric = metric;
@@ -208,8 +209,7 @@ void Measuring::close_case(Outcome outcome, const std::string& reason) {
 void Measuring::finish_case() {
   const std::string id = current_->what.id;
   const std::string metric = current_->what.metric;
-  if (delivered_.count(metric) == 0 && phase_ != "closed") {
-    phase_ = "closed";
+  if (delivered_.count(metric) == 0) {
     close_case(Outcome::failed, "the worker ended this benchmark without a result");
     return;
   }

@@ -68,8 +68,8 @@ std::vector<PlannedCase> chosen(const std::vector<BenchmarkCase>& cases, const P
     for (const BenchmarkCase& what : cases) names.push_back(what.benchmark);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     const std::vector<std::string> near = nearest(request.only[i], names, 3);
-    throw UserError(fmt::format("--only {}: no benchmark matches; nearest: {} (see `claimcheck list`)", request.only[i],
-                                fmt::join(near, ", ")));
+    throw UserError(fmt::format("--only {}: no benchmark matches{}; `claimcheck list` names all", request.only[i],
+                                near.empty() ? "" : "; nearest: " + quoted_choice(near)));
   }
   return result;
 }
@@ -191,6 +191,50 @@ Plan make_plan(const std::vector<BenchmarkCase>& cases, const PlanRequest& reque
                                 duration_text(*request.budget_seconds), duration_text(std::ceil(shortest_case))));
   }
   cut_to_budget(plan, *request.budget_seconds);
+  return plan;
+}
+
+nlohmann::json to_json(const Plan& plan) {
+  nlohmann::json benchmarks = nlohmann::json::array();
+  for (const PlannedCase& planned : plan.cases) {
+    const BenchmarkCase& what = planned.what;
+    nlohmann::json also = nlohmann::json::array();
+    for (const auto& [metric, unit] : what.also) also.push_back({{"metric", metric}, {"unit", unit}});
+    benchmarks.push_back({{"id", what.id},
+                          {"benchmark", what.benchmark},
+                          {"metric", what.metric},
+                          {"unit", what.unit},
+                          {"method", what.method},
+                          {"unsupported", what.unsupported},
+                          {"priority", what.priority},
+                          {"also", also},
+                          {"estimated_seconds", planned.estimated_seconds}});
+  }
+  nlohmann::json left_out = nlohmann::json::array();
+  for (const auto& [id, reason] : plan.left_out) left_out.push_back({{"id", id}, {"reason", reason}});
+  return {{"benchmarks", benchmarks},
+          {"left_out", left_out},
+          {"repetitions", plan.repetitions},
+          {"min_time_seconds", plan.min_time_seconds},
+          {"estimated_seconds", plan.estimated_seconds}};
+}
+
+Plan plan_from(const nlohmann::json& value) {
+  Plan plan;
+  const std::vector<BenchmarkCase> cases = cases_from_description(value);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string where = fmt::format("/benchmarks/{}", i);
+    plan.cases.push_back({cases[i], field<double>(value["benchmarks"][i], where, "estimated_seconds", 0, true)});
+  }
+  if (const auto list = value.find("left_out"); list != value.end() && list->is_array()) {
+    for (const nlohmann::json& one : *list) {
+      plan.left_out.emplace_back(field<std::string>(one, "/left_out", "id", {}, true),
+                                 field<std::string>(one, "/left_out", "reason", {}, true));
+    }
+  }
+  plan.repetitions = field<int>(value, "", "repetitions", 0, true);
+  plan.min_time_seconds = field<double>(value, "", "min_time_seconds", 0, true);
+  plan.estimated_seconds = field<double>(value, "", "estimated_seconds", 0, true);
   return plan;
 }
 

@@ -70,6 +70,10 @@ double estimate_seconds(const BenchmarkCase& what, int repetitions, double min_t
 // longest first. Throws UserError when a pattern matches nothing (naming the nearest) or no case fits the budget.
 Plan make_plan(const std::vector<BenchmarkCase>& cases, const PlanRequest& request);
 
+// For the journal: everything a later --resume needs. plan_from throws std::invalid_argument.
+nlohmann::json to_json(const Plan& plan);
+Plan plan_from(const nlohmann::json& value);
+
 inline constexpr double min_time_floor_seconds = 0.05;
 
 // "90", "90s", "5m", "1h30m" in seconds; throws UserError naming the option.
