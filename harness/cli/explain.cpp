@@ -1,0 +1,114 @@
+// `claimcheck explain [METRIC]`: what a printed number means, from docs/metrics.md; without an argument, all of them.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/metrics_page.h"
+#include "harness/nearest.h"
+#include "harness/report/layout.h"
+#include "harness/report/sanitise.h"
+#include "harness/result/json_text.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string word;
+  bool json = false;
+};
+
+json to_json(const Metric& metric) {
+  return {{"key", metric.key},
+          {"name", metric.name},
+          {"unit", metric.unit},
+          {"better", metric.better == Better::higher ? "higher" : "lower"},
+          {"select", metric.select == Select::max ? "max" : "min"},
+          {"per", metric.per},
+          {"tolerance", metric.tolerance},
+          {"summary", metric.summary}};
+}
+
+// Words of the page that are no metric: "cv", "percent of claim".
+std::vector<std::string> terms() {
+  std::vector<std::string> words;
+  for (const PageSection& section : metric_sections()) {
+    for (const std::string& word : section.words) {
+      if (find_metric(word) == nullptr) words.push_back(word);
+    }
+  }
+  return words;
+}
+
+std::string list_text() {
+  Table table({{"metric", false, 32}, {"unit", false, 8}, {"", false, 120}});
+  for (const Metric& metric : metrics()) table.add({{metric.key}, {metric.unit}, {metric.summary}});
+  std::string text = table.render(160, false);
+  std::string words;
+  for (const std::string& term : terms()) words += (words.empty() ? "" : ", ") + term;
+  return text + '\n' + labelled("Other numbers:", words, 15, 100);
+}
+
+json list_json() {
+  json all = json::array();
+  for (const Metric& metric : metrics()) all.push_back(to_json(metric));
+  return {{"metrics", std::move(all)}, {"terms", terms()}};
+}
+
+[[noreturn]] void fail_unknown(const std::string& word) {
+  std::vector<std::string> words = terms();
+  for (const Metric& metric : metrics()) words.push_back(metric.key);
+  const auto near = nearest(word, words, 3);
+  throw UserError(fmt::format("explain: unknown metric \"{}\"{}; `claimcheck explain` lists all",
+                              shortened(sanitised_text(word), 80),
+                              near.empty() ? std::string() : ": did you mean " + quoted_choice(near) + "?"));
+}
+
+void run_explain(const Options& options) {
+  if (options.word.empty()) {
+    fmt::print("{}", options.json ? dump_json(list_json()) + '\n' : list_text());
+    return;
+  }
+  const PageSection* section = find_section(options.word);
+  if (section == nullptr) fail_unknown(options.word);
+  const Metric* metric = find_metric(options.word);
+  if (options.json) {
+    json answer = metric != nullptr ? to_json(*metric) : json{{"term", options.word}};
+    answer["section"] = section->words;
+    answer["text"] = section->text;
+    fmt::print("{}\n", dump_json(answer));
+    return;
+  }
+  std::string heading;
+  for (const std::string& word : section->words) heading += (heading.empty() ? "" : ", ") + word;
+  fmt::print("{}\n\n{}\n", heading, section->text);
+  if (metric != nullptr) {
+    fmt::print("\n{}: {}\n", metric->key,
+               fmt::format("unit {}, {} is better, one value per {}, {} of typical is as expected", metric->unit,
+                           metric->better == Better::higher ? "higher" : "lower", metric->per, metric->tolerance));
+  }
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Global& global) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("explain", "Say what a number means and how it is measured.");
+  command->add_option("METRIC", options->word, "A metric key or another printed number; none: list them")
+      ->type_name("METRIC");
+  command->add_flag("--json", options->json, "One JSON document");
+  command->footer(
+      "Examples:\n"
+      "  claimcheck explain memory.triad.gbps\n"
+      "  claimcheck explain 'cost per useful EFLOP'");
+  command->callback([options, &global] {
+    run_explain(*options);
+    global.exit_code = ExitCode::ok;
+  });
+}
+
+}  // namespace claimcheck::cli

@@ -1,0 +1,19 @@
+// The parts of the text report; each ends with a newline or is empty. All take a sanitised document.
+#pragma once
+
+#include <string>
+
+#include "harness/report/format.h"
+
+namespace claimcheck::report {
+
+// Machine, software, plan, when; and what a reader must know first: partial, failed, virtual.
+std::string header_text(const Document& document, const ReportOptions& options);
+
+// Every measurement with its spread, by metric; of many sizes those that speak, with the number of the others.
+std::string measurements_text(const Document& document, const ReportOptions& options);
+
+// What was found about the machine, and what to do next.
+std::string findings_text(const Document& document, const ReportOptions& options);
+
+}  // namespace claimcheck::report

@@ -1,0 +1,190 @@
+// Metrics with many cases (sizes, shapes) show the best and the largest; outcomes without a number are always listed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/report/layout.h"
+#include "harness/report/quantity.h"
+#include "harness/report/text.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck::report {
+namespace {
+
+using Cases = std::vector<const Measurement*>;
+
+// All that fit without the reader losing the thread.
+constexpr std::size_t most_cases = 4;
+constexpr std::size_t reason_indent = 5;
+
+// By metric, in the order of the table; metrics that are not in it last.
+std::vector<std::pair<std::string, Cases>> by_metric(const Document& document) {
+  std::vector<std::pair<std::string, Cases>> groups;
+  const auto group = [&](const std::string& metric) -> Cases& {
+    for (auto& [key, cases] : groups) {
+      if (key == metric) return cases;
+    }
+    return groups.emplace_back(metric, Cases{}).second;
+  };
+  for (const Measurement& measurement : document.measurements) group(measurement.metric).push_back(&measurement);
+  const auto rank = [](const std::string& key) {
+    const Metric* metric = find_metric(key);
+    return metric != nullptr ? metric - metrics().data() : static_cast<std::ptrdiff_t>(metrics().size());
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const auto& a, const auto& b) { return rank(a.first) < rank(b.first); });
+  return groups;
+}
+
+// How large a case is: ranks and bytes from its conditions, else the number its id ends with.
+double size_of(const Measurement& measurement) {
+  double size = 0;
+  for (const char* key : {"ranks", "bytes"}) {
+    const auto found = measurement.conditions.find(key);
+    const double value = found != measurement.conditions.end() && found->is_number() ? found->get<double>() : 0;
+    size = size * 1e15 + value;
+  }
+  if (size > 0) return size;
+  const std::size_t digits = measurement.id.find_last_not_of("0123456789") + 1;
+  const std::string number = measurement.id.substr(digits);
+  return number.empty() || number.size() > 15 ? 0 : std::stod(number);
+}
+
+struct Shown {
+  const Measurement* measurement = nullptr;
+  std::string remark;
+};
+
+// "best" is the case that speaks for the metric; where the least of a higher-is-better metric does, it is the lowest.
+std::string_view word_for_selected(const Metric* metric) {
+  return metric != nullptr && metric->select == Select::min && metric->better == Better::higher ? "lowest" : "best";
+}
+
+std::vector<Shown> speaking(const Metric* metric, const Cases& cases) {
+  std::vector<Shown> shown;
+  if (cases.size() <= most_cases) {
+    for (const Measurement* measurement : cases) shown.push_back({measurement, {}});
+    return shown;
+  }
+  const bool least = metric != nullptr && metric->select == Select::min;
+  const auto* selected = *std::min_element(cases.begin(), cases.end(), [&](const Measurement* a, const Measurement* b) {
+    return least ? *a->value < *b->value : *a->value > *b->value;
+  });
+  const auto* largest = *std::max_element(
+      cases.begin(), cases.end(), [](const Measurement* a, const Measurement* b) { return size_of(*a) < size_of(*b); });
+  shown.push_back({selected, std::string(word_for_selected(metric))});
+  if (largest == selected) {
+    shown.back().remark += " and largest";
+  } else {
+    shown.push_back({largest, "largest"});
+  }
+  return shown;
+}
+
+std::string label_of(const Shown& shown) {
+  const std::string which = case_text(*shown.measurement);
+  return shown.remark.empty() || which.empty() ? which + shown.remark : which + ", " + shown.remark;
+}
+
+void add_value(Table& table, const Measurement& measurement, const std::string& label) {
+  std::vector<Table::Cell> row;
+  row.push_back({label});
+  row.push_back({quantity_text(*measurement.value, measurement.unit), Colour::strong});
+  const auto& statistics = measurement.statistics;
+  row.push_back({statistics ? range_text(statistics->min, statistics->max, measurement.unit) : ""});
+  row.push_back({statistics && statistics->samples.size() > 1 ? percent_text(statistics->cv) : ""});
+  row.push_back({statistics && statistics->ci95
+                     ? range_text(statistics->ci95->first, statistics->ci95->second, measurement.unit)
+                     : ""});
+  table.add(std::move(row));
+  if (measurement.status != Outcome::ok) {
+    table.note(fmt::format("{}: {}", to_string(measurement.status), measurement.reason), reason_indent);
+  }
+}
+
+// Several devices at once: the value is the slowest one's, so the reader is told which and how far the others are.
+void add_devices(Table& table, const Measurement& measurement) {
+  const DeviceValue* least = nullptr;
+  const DeviceValue* most = nullptr;
+  std::size_t count = 0;
+  for (const DeviceValue& device : measurement.devices) {
+    if (!device.value) continue;
+    ++count;
+    if (least == nullptr || *device.value < *least->value) least = &device;
+    if (most == nullptr || *device.value > *most->value) most = &device;
+  }
+  if (count < 2) return;
+  table.note(fmt::format("{} devices: {}; lowest: device {}, highest: device {}", count,
+                         range_text(*least->value, *most->value, measurement.unit), least->index, most->index),
+             reason_indent);
+}
+
+// One row for all cases that share an outcome and its reason.
+void add_without_value(Table& table, const std::string& metric, const Cases& cases) {
+  std::vector<Cases> groups;
+  for (const Measurement* measurement : cases) {
+    const auto known = std::find_if(groups.begin(), groups.end(), [&](const Cases& group) {
+      return group.front()->status == measurement->status && group.front()->reason == measurement->reason;
+    });
+    if (known == groups.end()) {
+      groups.push_back({measurement});
+    } else {
+      known->push_back(measurement);
+    }
+  }
+  for (const Cases& same : groups) {
+    const Measurement& first = *same.front();
+    const std::string which = same.size() == 1 ? case_text(first) : fmt::format("{} cases", same.size());
+    std::string word(to_string(first.status));
+    std::replace(word.begin(), word.end(), '_', ' ');
+    table.add({{which.empty() ? metric : metric + ", " + which},
+               {word, first.status == Outcome::unsupported ? Colour::open : Colour::bad}});
+    if (!first.reason.empty()) table.note(first.reason, reason_indent);
+  }
+}
+
+void add_metric(Table& table, const std::string& metric, const Cases& with_value) {
+  const std::vector<Shown> shown = speaking(find_metric(metric), with_value);
+  if (shown.empty()) return;
+  const bool one_row = with_value.size() == 1;
+  if (!one_row) table.note(fmt::format("{} ({} cases)", metric, with_value.size()), 1);
+  for (const Shown& row : shown) {
+    const std::string label = label_of(row);
+    add_value(table, *row.measurement, one_row ? metric + (label.empty() ? "" : ", " + label) : "  " + label);
+    add_devices(table, *row.measurement);
+  }
+}
+
+}  // namespace
+
+std::string measurements_text(const Document& document, const ReportOptions& options) {
+  if (document.measurements.empty()) return " No measurement is in this document.\n";
+  Table table({{"measured", false, 39},
+               {"median", true, 13},
+               {"min .. max", true, 16},
+               {"cv", true, 7},
+               {"95 % interval", true, 16}});
+  for (const auto& [metric, cases] : by_metric(document)) {
+    Cases with_value;
+    Cases without;
+    for (const Measurement* measurement : cases) {
+      (measurement->value ? with_value : without).push_back(measurement);
+    }
+    add_metric(table, metric, with_value);
+    add_without_value(table, metric, without);
+  }
+  return table.render(options.width, options.colour);
+}
+
+std::string findings_text(const Document& document, const ReportOptions& options) {
+  std::string out;
+  for (const Finding& finding : document.findings) {
+    out += labelled("", finding.severity == "info" ? finding.text : finding.severity + ": " + finding.text, 1,
+                    options.width);
+    if (!finding.next_step.empty()) out += labelled("   ->", finding.next_step, 6, options.width);
+  }
+  return out;
+}
+
+}  // namespace claimcheck::report
