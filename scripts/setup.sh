@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs what building, running and testing need on Debian 12, Ubuntu 22.04 and 24.04; says what, and does nothing
+# when all is there. Elsewhere it names what is missing. CXX chooses the compiler.
+#   scripts/setup.sh [--run | --test | --checks | --tidy]     (each includes the ones before; default --run)
+set -euo pipefail
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+mode=${1:---run}
+case $mode in
+  --run | --test | --checks | --tidy) ;;
+  *) say "unknown option '$mode': --run, --test, --checks and --tidy are known"; exit 2 ;;
+esac
+cxx=${CXX:-g++}
+
+# Packages that are missing, one a line. Looks at the things themselves, so that other ways to install them count too.
+missing() {
+  command -v "$cxx" >/dev/null || { echo g++; headers=all; }
+  command -v cmake >/dev/null || echo cmake
+  command -v ninja >/dev/null || echo ninja-build
+  command -v pkg-config >/dev/null || echo pkg-config
+  pkg-config --exists openblas 2>/dev/null || echo libopenblas-dev
+  missing_headers CLI/CLI.hpp libcli11-dev nlohmann/json.hpp nlohmann-json3-dev benchmark/benchmark.h libbenchmark-dev \
+    fmt/format.h libfmt-dev curl/curl.h libcurl4-openssl-dev openssl/evp.h libssl-dev
+  [[ $mode == --run ]] && return
+  missing_headers gtest/gtest.h libgtest-dev gmock/gmock.h libgmock-dev
+  /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
+    echo python3-jsonschema
+  [[ $mode == --test ]] && return
+  command -v clang-format-14 >/dev/null || echo clang-format-14
+  command -v shellcheck >/dev/null || echo shellcheck
+  [[ $mode == --checks ]] && return
+  command -v clang-tidy-15 >/dev/null || echo clang-tidy-15 # 14 does not know std::source_location
+}
+
+# Arguments: header and package in turn. One run of the preprocessor; without a compiler everything counts as missing.
+missing_headers() {
+  if [[ ${headers:-} == all ]]; then
+    while (($#)); do echo "$2"; shift 2; done
+    return
+  fi
+  while (($#)); do printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "$1" "$2"; shift 2; done |
+    "$cxx" -std=c++20 -E -P -x c++ - 2>/dev/null | sed -n 's/^missing //p'
+}
+
+install() {
+  local log sudo=() name tries
+  name=$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null | tr -d '"') || true
+  command -v apt-get >/dev/null ||
+    fail "no apt-get on ${name:-this system}: install by hand what Debian calls: $*"
+  if [[ $(id -u) != 0 ]]; then
+    command -v sudo >/dev/null || fail "not root and no sudo: ask an administrator for: apt-get install $*"
+    sudo=(sudo)
+    [[ -t 0 ]] || sudo=(sudo -n)
+    "${sudo[@]}" true 2>/dev/null || fail "sudo does not let this user in: ask an administrator for: apt-get install $*"
+  fi
+  say "installing with apt-get: $*"
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  # A machine that has just started often updates itself and holds the lock: wait up to five minutes.
+  for tries in {1..60}; do
+    if "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C sh -c '
+        apt-get -q update -o Acquire::Retries=1 -o Acquire::http::Timeout=20
+        apt-get -q install -y --no-install-recommends "$@"' sh "$@" >"$log" 2>&1; then
+      return
+    fi
+    grep -q 'Could not get lock' "$log" || break
+    ((tries > 1)) || say "waiting for another apt-get to finish (a new machine updates itself)"
+    sleep 5
+  done
+  if grep -qE 'Temporary failure resolving|Could not resolve|Could not connect|[Nn]etwork is unreachable' "$log"; then
+    fail "no network: apt-get cannot reach its servers; connect this machine or install by hand: $*"
+  fi
+  fail "apt-get could not install $*: $(grep -E '^E: ' "$log" | tail -n 1)"
+}
+
+check_versions() {
+  local cmake_version
+  printf '#if __cplusplus < 202002L\n#error\n#endif\n' | "$cxx" -std=c++20 -E -x c++ - >/dev/null 2>&1 ||
+    fail "$cxx does not compile C++20: g++ 11 or newer is needed (CXX=g++-11 chooses one)"
+  cmake_version=$(cmake --version | sed -n '1s/.* //p')
+  [[ $(printf '3.22\n%s\n' "$cmake_version" | sort -V | head -n 1) == 3.22 ]] ||
+    fail "cmake $cmake_version is too old: 3.22 or newer is needed"
+}
+
+mapfile -t needed < <(missing)
+if ((${#needed[@]})); then
+  command -v fio >/dev/null || needed+=(fio) # random I/O is measured with it
+  install "${needed[@]}"
+  hash -r
+  mapfile -t needed < <(missing)
+  ((${#needed[@]} == 0)) || fail "apt-get was content, yet these are still not usable: ${needed[*]}"
+fi
+check_versions

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds and passes the tests; without options, all that CI asks for. Options choose single steps:
+#   --checks   formatting, shell scripts, include directions, headers
+#   --tests    the whole suite, warnings are errors
+#   --asan     unit and kernel tests under the address and undefined-behaviour sanitizers
+#   --tidy     clang-tidy on every source file
+#   --all      all of these
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+jobs=$(nproc)
+steps=()
+for option in "$@"; do
+  case $option in
+    --checks | --tests | --asan | --tidy) steps+=("${option#--}") ;;
+    --all) steps=(checks tests asan tidy) ;;
+    --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf "test: unknown option '%s': --checks, --tests, --asan, --tidy and --all are known\n" "$option" >&2; exit 2 ;;
+  esac
+done
+((${#steps[@]})) || steps=(checks tests asan)
+
+heading() { printf '\n== %s\n' "$*"; }
+
+sources() { git ls-files --cached --others --exclude-standard "$@" | while read -r f; do [[ -f $f ]] && printf '%s\0' "$f"; done; }
+
+# Version 14 decides: it is in Debian 12 and both Ubuntus, and others format a little differently.
+checks() {
+  heading "clang-format"
+  sources '*.cpp' '*.h' | xargs -0 clang-format-14 --dry-run --Werror
+  heading "shellcheck"
+  sources '*.sh' .ci/run | xargs -0 shellcheck
+  heading "includes and house rules"
+  CLAIMCHECK_SOURCE=$root /usr/bin/python3 tests/e2e/test_includes.py
+}
+
+tests() {
+  heading "tests (dev)"
+  scripts/build.sh dev
+  ctest --preset dev -j "$jobs"
+}
+
+asan() {
+  heading "tests (asan)"
+  scripts/build.sh asan -- unit_tests kernel_tests
+  ctest --preset asan -j "$jobs" -R '^(unit|kernels)[.]'
+}
+
+tidy() {
+  heading "clang-tidy"
+  scripts/build.sh tidy
+}
+
+needs=--test
+[[ " ${steps[*]} " != *" checks "* ]] || needs=--checks
+[[ " ${steps[*]} " != *" tidy "* ]] || needs=--tidy
+scripts/setup.sh "$needs"
+for step in "${steps[@]}"; do "$step"; done
+printf '\npassed: %s, in %d s\n' "${steps[*]}" "$SECONDS"
