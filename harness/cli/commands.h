@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/error.h"
 
@@ -13,6 +14,7 @@ namespace claimcheck::cli {
 // Options that stand before or after any command.
 struct Global {
   std::optional<std::filesystem::path> catalog_directory;  // --catalog DIR
+  std::vector<std::string> arguments;                      // as typed, without the program's name
   ExitCode exit_code = ExitCode::ok;                       // of the command that ran
 };
 

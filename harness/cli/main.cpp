@@ -10,6 +10,7 @@
 int main(int argc, char** argv) {
   using namespace claimcheck;
   cli::Global global;
+  global.arguments.assign(argv + 1, argv + argc);
   CLI::App app{"claimcheck measures a rented GPU machine, judges what its seller claims, and prices a useful FLOP.",
                "claimcheck"};
   app.require_subcommand(1);

@@ -1,0 +1,190 @@
+#include "harness/run/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "harness/cost/cost.h"
+#include "harness/judge/judge.h"
+#include "harness/report/format.h"
+#include "harness/result/document.h"
+#include "harness/run/journal.h"
+#include "harness/run/measure.h"
+#include "harness/run/output.h"
+#include "harness/run/prepare.h"
+#include "harness/run/price.h"
+#include "harness/run/progress.h"
+#include "harness/run/recorder.h"
+#include "harness/run/signals.h"
+
+namespace claimcheck {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string plan_sentence(const PreparedRun& prepared) {
+  const std::string price =
+      cost_of(prepared.document.platform["price"], prepared.rest.estimated_seconds, prepared.devices);
+  return fmt::format("{} benchmarks, about {}{}", prepared.rest.cases.size(),
+                     duration_text(prepared.rest.estimated_seconds), price.empty() ? "" : ", about " + price);
+}
+
+ExitCode print_dry_run(const PreparedRun& prepared) {
+  if (prepared.settings.json) {
+    nlohmann::json plan = run_record(prepared)["plan"];
+    plan["profile"] = prepared.settings.measure.profile;
+    plan["repetitions"] = prepared.plan.repetitions;
+    plan["min_time_seconds"] = prepared.plan.min_time_seconds;
+    plan["price"] = prepared.document.platform["price"];
+    plan["cost"] = cost_of(prepared.document.platform["price"], prepared.plan.estimated_seconds, prepared.devices);
+    fmt::print("{}\n", plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return ExitCode::ok;
+  }
+  fmt::print("plan      {}\n", plan_sentence(prepared));
+  fmt::print("          profile {}: {} repetitions of at least {:.2g} s each\n", prepared.settings.measure.profile,
+             prepared.plan.repetitions, prepared.plan.min_time_seconds);
+  for (const PlannedCase& planned : prepared.plan.cases) {
+    fmt::print("  {:<38} {:>7}  {}\n", planned.what.id, duration_text(planned.estimated_seconds),
+               planned.what.unsupported.empty() ? planned.what.metric : "cannot run here: " + planned.what.unsupported);
+  }
+  if (!prepared.plan.left_out.empty()) fmt::print("left out\n");
+  for (const auto& [id, reason] : prepared.plan.left_out) fmt::print("  {:<38} {}\n", id, reason);
+  return ExitCode::ok;
+}
+
+// The storage benchmarks' folder; it is ours, so a file left by a worker that was killed goes with it.
+class Scratch {
+ public:
+  Scratch(const MeasureSettings& settings, const fs::path& out) {
+    const fs::path parent = settings.scratch.empty() ? out : fs::path(settings.scratch);
+    if (!settings.scratch.empty() && !fs::is_directory(parent)) {
+      throw UserError(fmt::format("--scratch {}: no such directory", settings.scratch));
+    }
+    path_ = parent / fmt::format("claimcheck-scratch-{}", getpid());
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) throw UserError(fmt::format("{}: cannot make this directory: {}", path_.string(), error.message()));
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// True when the disk took everything.
+bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const SignalGuard& signals) {
+  Document& document = prepared.document;
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  Progress progress(prepared.rest.cases.size(), terminal);
+  MeasureResult result;
+  std::string trouble;
+  try {
+    Journal journal(out.journal());
+    if (!prepared.settings.resume) journal.append(prepared.header);
+    Recorder recorder(journal, document, progress, signals);
+    const Scratch scratch(prepared.settings.measure, out.path);
+    MeasureOptions options;
+    options.command = prepared.worker.command;
+    options.command.push_back("--scratch=" + scratch.path().string());
+    options.budget_seconds = prepared.budget_seconds;
+    if (options.budget_seconds)
+      *options.budget_seconds = std::max(0.0, *options.budget_seconds - prepared.measured_seconds);
+    options.case_limit_seconds = prepared.settings.measure.case_limit_seconds;
+    options.log = out.worker_log();
+    result = measure(prepared.rest, options, recorder);
+    prepared.plan.left_out.insert(prepared.plan.left_out.end(), result.left_out.begin(), result.left_out.end());
+    journal.append({{"kind", "done"}, {"status", result.interrupted_by == 0 ? "complete" : "partial"}});
+  } catch (const JournalError& error) {
+    trouble = error.what();
+  }
+  progress.clear();
+  document.run = run_record(prepared);
+  document.run["ended"] = utc_now();
+  document.run["measuring_seconds"] = prepared.measured_seconds + result.seconds;
+  const bool any = std::any_of(document.measurements.begin(), document.measurements.end(),
+                               [](const Measurement& measurement) { return measurement.usable(); });
+  std::string reason;
+  if (!trouble.empty()) {
+    reason = "measuring stopped: " + trouble;
+  } else if (result.interrupted_by != 0) {
+    reason = fmt::format("ended early by {}", result.interrupted_by == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
+  } else if (!result.left_out.empty()) {
+    reason = fmt::format("{} benchmarks did not fit the budget", result.left_out.size());
+  }
+  document.run["status"] = !any ? "failed" : reason.empty() ? "complete" : "partial";
+  document.run["reason"] = !any && reason.empty() ? "no benchmark gave a usable result" : reason;
+  return trouble.empty();
+}
+
+void judge_and_price(PreparedRun& prepared, const Catalog& catalog) {
+  Document& document = prepared.document;
+  document.verdicts = all_verdicts(document, prepared.claims, catalog);
+  if (document.is_virtual) return;  // a virtual figure is never a price
+  if (!useful_rate(document)) return;
+  document.cost = cost_json({{"this machine", &document}}, catalog, prepared.cost);
+}
+
+ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirectory& out, bool saved) {
+  Document& document = prepared.document;
+  judge_and_price(prepared, catalog);
+  ExitCode code = exit_code(document.verdicts, document, prepared.settings.judge.strict);
+  if (code == ExitCode::ok && document.run["status"] != "complete") code = ExitCode::incomplete;
+  std::string trouble;
+  try {
+    write_atomically(out.result(),
+                     to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } catch (const UserError& error) {
+    trouble = error.what();
+  }
+  if (!saved || !trouble.empty()) code = ExitCode::incomplete;
+  if (prepared.settings.json) {
+    fmt::print("{}\n", to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    ReportOptions options;
+    options.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    fmt::print("{}", render_text(document, options));
+    fmt::print("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
+               static_cast<int>(code));
+  }
+  std::fflush(stdout);
+  if (!saved) fmt::print(stderr, "claimcheck: {}\n", document.run["reason"].get<std::string>());
+  if (!trouble.empty()) fmt::print(stderr, "claimcheck: {}; the result is on standard output only\n", trouble);
+  return code;
+}
+
+}  // namespace
+
+ExitCode run(const RunSettings& settings, const Catalog& catalog) {
+  OutputDirectory out;
+  if (settings.resume) out = open_existing(settings.out);
+  PreparedRun prepared =
+      settings.resume ? prepare_resumed(settings, catalog, out.journal()) : prepare_new(settings, catalog);
+  prepared.devices = std::max<int>(1, static_cast<int>(prepared.document.system["devices"].size()));
+  if (settings.dry_run) return print_dry_run(prepared);
+  if (!settings.resume) {
+    const nlohmann::json& instance = prepared.document.platform["instance"];
+    out = open_new(settings.out.empty()
+                       ? default_output(instance.is_string() ? instance.get<std::string>() : prepared.worker.kind)
+                       : settings.out);
+  }
+  if (!settings.json) {
+    fmt::print(stderr, "measuring {}{}\n", plan_sentence(prepared),
+               settings.resume ? " (the rest of a resumed run)" : "");
+  }
+  const SignalGuard signals;
+  const bool saved = measure_rest(prepared, out, signals);
+  return finish(prepared, catalog, out, saved);
+}
+
+}  // namespace claimcheck
