@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,8 +35,13 @@ struct Options {
 
 // One instance of a benchmark: "gemm.fp32/n:4096" is benchmark "gemm.fp32" with label "n:4096" and value 4096.
 struct Case {
-  std::string label;       // empty when the benchmark has one case only
-  std::int64_t value = 0;  // what the label says, for prepare()
+  std::string label;         // empty when the benchmark has one case only
+  std::int64_t value = 0;    // what the label says, for prepare()
+  std::string variant = {};  // a further word of prepare()'s own: "in_place", "zeros"
+  bool quick = true;         // part of the quick profile, when its benchmark is
+  // Estimates for the plan, where this case differs from its benchmark.
+  std::optional<double> setup_seconds = {};
+  std::optional<double> iteration_seconds = {};
 };
 
 struct Setting {
@@ -48,17 +54,26 @@ struct Setting {
 // What one iteration took. `seconds` is device time; with several devices it is that of the slowest.
 struct Iteration {
   double seconds = 0;
-  std::vector<double> device_seconds;                // of each device, where there are several
-  std::vector<std::pair<std::string, double>> also;  // further metrics of this iteration: key, value in its unit
+  std::vector<double> device_seconds = {};  // of each device, where there are several
+  // Further metrics of this iteration: key, value in its unit. A repetition's value is their mean weighted by
+  // `seconds`.
+  std::vector<std::pair<std::string, double>> also = {};
+  // Device time of everything run() did, where that is more than `seconds`: what the host clock must agree with.
+  double busy_seconds = 0;
 };
 
 // A benchmark made ready: buffers allocated and filled, plans chosen. Destroyed when its repetitions are done.
 struct Prepared {
-  double work = 0;                 // per iteration and device, in base units of the metric (bytes, FLOP, operations)
-  std::function<void()> verify;    // proves the output against an independent reference; throws wrong_result
-  std::function<Iteration()> run;  // one iteration
-  std::vector<kernels::Device*> devices;     // watched for evidence, named in the result
-  nlohmann::json conditions;                 // data type, shape, bytes, ranks, data pattern, ...
+  // Per iteration and device, in base units of the metric (bytes, FLOP, operations). For Rate::seconds the operations
+  // in one iteration, whose time is divided by it.
+  double work = 0;
+  // Proves what the last run() left against an independent reference; throws wrong_result. Called after the first run()
+  // and after the last.
+  std::function<void()> verify;
+  std::function<Iteration()> run;         // one iteration
+  std::function<void()> spoil;            // flips one bit of what verify() looks at: the proof that verify() can fail
+  std::vector<kernels::Device*> devices;  // watched for evidence, named in the result
+  nlohmann::json conditions;              // data type, shape, bytes, ranks, data pattern, ...
   std::function<nlohmann::json()> evidence;  // optional, asked once after the last repetition
   bool warm_up = true;  // false where an iteration is long and not made faster by repetition (storage)
 };
@@ -66,7 +81,7 @@ struct Prepared {
 // How the metric's value comes from an iteration.
 enum class Rate {
   work_per_second,  // work / seconds, in the metric's unit (GB/s 1e9, TFLOPS 1e12, GFLOPS 1e9, IOPS 1)
-  seconds,          // the time itself (latency), in the metric's unit (us, s)
+  seconds,          // the time itself (latency), seconds / work, in the metric's unit (us, s)
   ratio             // the value is given by run() in `also` under the metric's own key
 };
 
@@ -83,7 +98,8 @@ struct Benchmark {
   double setup_seconds = 1;      // estimate of prepare() and verify(), for the plan
   double iteration_seconds = 0;  // estimate of one iteration where it is longer than the minimum time (storage)
   std::vector<std::pair<std::string, std::string>> also = {};  // further metrics run() gives: key, unit
-  // The cases on this platform with these options; one unnamed case when not set.
+  // The cases on this platform with these options; one unnamed case when not set. The same answer every time in every
+  // process of one machine, since ids are made from it. May throw kernels::unsupported: listed once, with the reason.
   std::function<std::vector<Case>(kernels::Platform&, const Options&)> cases = {};
   // May throw kernels::unsupported with the reason.
   std::function<Prepared(Setting&)> prepare;

@@ -1,0 +1,55 @@
+// Several devices at work at once: a stream and a timer each, started together, timed each on its own clock.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/device.h"
+
+namespace claimcheck::bench {
+
+class Lanes {
+ public:
+  using Enqueue = std::function<void(std::size_t lane, kernels::Stream& stream)>;
+
+  Lanes(kernels::Platform& platform, std::span<kernels::Device* const> devices, kernels::Duration deadline);
+
+  std::size_t size() const { return lanes_.size(); }
+  kernels::Device& device(std::size_t lane) { return *lanes_[lane].device; }
+  kernels::Stream& stream(std::size_t lane) { return *lanes_[lane].stream; }
+  std::span<kernels::Stream* const> streams() { return streams_; }
+  std::vector<kernels::Device*> devices() const;
+
+  // Enqueues on the first `count` lanes (all by default), starts them together, waits, and returns their seconds.
+  std::vector<double> run(const Enqueue& enqueue, std::size_t count = 0);
+  // As run(), with one wait for all of them: what enqueue_all() puts on every stream belongs together (collectives).
+  std::vector<double> run_together(const std::function<void()>& enqueue_all, const std::function<void()>& wait);
+  void wait();
+
+ private:
+  struct Lane {
+    kernels::Device* device;
+    std::unique_ptr<kernels::Stream> stream;
+    std::unique_ptr<kernels::Timer> timer;
+  };
+
+  kernels::Platform& platform_;
+  kernels::Duration deadline_;
+  std::vector<Lane> lanes_;
+  std::vector<kernels::Stream*> streams_;
+};
+
+double slowest(std::span<const double> seconds);
+
+// How often an operation is enqueued between one start and stop of the timer, so that starting it (microseconds on a
+// GPU) is below a thousandth of what is timed.
+int passes_for(double seconds_a_pass);
+
+// Buffers of each device may take this much: four fifths of its free memory, shared by those that share the memory, and
+// the user's limit.
+std::size_t memory_limit(const kernels::Device& device, std::size_t sharing, std::size_t max_bytes);
+
+}  // namespace claimcheck::bench

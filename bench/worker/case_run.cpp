@@ -1,0 +1,251 @@
+#include "bench/worker/case_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <deque>
+
+#include "bench/facts_json.h"
+#include "bench/worker/describe.h"
+
+namespace claimcheck::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Makes happen what a test asked for; returns for those that happen elsewhere.
+void suffer(Fault::Kind kind) {
+  if (kind == Fault::Kind::crash) {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::raise(SIGSEGV);
+  }
+  if (kind == Fault::Kind::exit) _exit(3);
+  if (kind == Fault::Kind::hang)
+    for (;;) pause();
+}
+
+}  // namespace
+
+template <class Work>
+void CaseRun::guarded(Work work) {
+  try {
+    work();
+  } catch (...) {
+    failure_ = current_failure();
+  }
+}
+
+bool CaseRun::fault(Fault::Kind kind) const {
+  const std::optional<Fault>& fault = session_.options.fault;
+  return fault && fault->kind == kind && fault->id == id();
+}
+
+void CaseRun::call(benchmark::State& state) {
+  if (!begun_) begin();
+  if (!failure_) guarded([&] { measure(state); });
+  // Google Benchmark carries a text only; outcome and reason stay here.
+  if (failure_) state.SkipWithError(failure_->reason.c_str());
+}
+
+void CaseRun::begin() {
+  begun_ = true;
+  session_.events.begin(id());
+  failure_ = listed_.failure;
+  if (!failure_) guarded([&] { prepare(); });
+}
+
+void CaseRun::prepare() {
+  Events& events = session_.events;
+  events.heartbeat(id(), "prepare");
+  Setting setting{session_.platform, session_.world, session_.options.benchmarks, listed_.chosen};
+  prepared_ = listed_.benchmark->prepare(setting);
+  timed_iteration();
+  events.heartbeat(id(), "verify");
+  if (fault(Fault::Kind::wrong)) prepared_->spoil();
+  prepared_->verify();
+  if (prepared_->warm_up) {
+    events.heartbeat(id(), "warm_up");
+    warm_up();
+    if (!is_virtual(session_.platform)) check_clock();
+  }
+  events.heartbeat(id(), "measure");
+  if (session_.options.fault && session_.options.fault->id == id()) suffer(session_.options.fault->kind);
+  start_watches();
+}
+
+Iteration CaseRun::timed_iteration() {
+  Iteration iteration = prepared_->run();
+  if (!std::isfinite(iteration.seconds) || iteration.seconds <= 0)
+    throw kernels::Error({.outcome = kernels::Outcome::failed,
+                          .library = "claimcheck",
+                          .code = {},
+                          .text = fmt::format("the device's timer gave {} s for one iteration", iteration.seconds),
+                          .remedy = {}});
+  // The slowest process counts, and all take the same number of iterations.
+  iteration.seconds = session_.world.max(iteration.seconds);
+  return iteration;
+}
+
+// Until the last three iterations are within 2 % of each other, or twice the minimum time is over.
+void CaseRun::warm_up() {
+  constexpr std::size_t steady_count = 3;
+  const double longest = 2 * session_.options.benchmarks.min_time_seconds;
+  std::deque<double> last;
+  double spent = 0;
+  for (;;) {
+    const double seconds = timed_iteration().seconds;
+    session_.events.heartbeat(id(), "warm_up");
+    spent += seconds;
+    last.push_back(seconds);
+    if (last.size() < steady_count) continue;
+    if (last.size() > steady_count) last.pop_front();
+    const auto [least, most] = std::minmax_element(last.begin(), last.end());
+    if (*most <= 1.02 * *least || spent >= longest) return;
+  }
+}
+
+// Device time must agree with the host's clock within 10 %. Below it, only where an iteration is long enough for the
+// host's own work to be small. Three tries, since a busy host makes them differ as well; a wrong clock always does.
+void CaseRun::check_clock() {
+  constexpr int tries = 3;
+  constexpr double enough_seconds = 20e-3;
+  double device = 0;
+  double host = 0;
+  int iterations = 0;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    device = 0;
+    host = 0;
+    iterations = 0;
+    const Clock::time_point start = Clock::now();
+    while (host < enough_seconds) {
+      const Iteration iteration = timed_iteration();
+      device += std::max(iteration.seconds, iteration.busy_seconds);
+      host = session_.world.max(seconds_since(start));
+      ++iterations;
+    }
+    const bool too_long = device > 1.1 * host;
+    const bool too_short = device < 0.9 * host && host > 1e-3 * iterations;
+    if (!session_.world.max(too_long || too_short)) return;
+  }
+  throw kernels::Error(
+      {.outcome = kernels::Outcome::failed,
+       .library = "claimcheck",
+       .code = {},
+       .text = fmt::format("the device's clock and the host's disagree by more than 10 %: {:.6f} s and "
+                           "{:.6f} s for the same {} iterations",
+                           device, host, iterations),
+       .remedy = "run again when nothing else uses the machine"});
+}
+
+void CaseRun::measure(benchmark::State& state) {
+  Call call;
+  for (auto _ : state) {
+    guarded([&] {
+      const Iteration iteration = timed_iteration();
+      call.add(iteration);
+      state.SetIterationTime(iteration.seconds);
+      session_.events.heartbeat(id(), "measure");
+    });
+    if (failure_) {
+      state.SkipWithError(failure_->reason.c_str());  // a loop may be left only after this
+      return;
+    }
+  }
+  const std::vector<double> sample = samples(*listed_.benchmark, prepared_->work, std::span(&call, 1));
+  if (!sample.empty()) state.counters[listed_.benchmark->metric] = sample[0];
+  calls_.push_back(std::move(call));
+}
+
+void CaseRun::start_watches() {
+  for (kernels::Device* device : prepared_->devices) watches_.push_back(device->watch());
+}
+
+void CaseRun::stop_watches() {
+  for (const auto& watch : watches_) sensors_.push_back(to_json(watch->stop()));
+  watches_.clear();
+}
+
+bool CaseRun::finish(int repetitions) {
+  if (finished_ || !begun_) return true;
+  finished_ = true;
+  guarded([&] {
+    stop_watches();
+    if (failure_) return;
+    // What went wrong under load shows only now.
+    session_.events.heartbeat(id(), "verify");
+    if (fault(Fault::Kind::wrong_later)) prepared_->spoil();
+    prepared_->verify();
+  });
+  if (fault(Fault::Kind::garbage))
+    session_.events.raw(
+        "foreign \xff\xfe\x80 text\n@claimcheck {\"event\": \"measurem\n\x1b[31mno newline at the end ");
+  guarded([&] { report(repetitions); });
+  session_.events.end(id());
+  ++session_.measured;
+  guarded([&] {
+    prepared_.reset();
+    watches_.clear();
+  });
+  return !(failure_ && failure_->context_dead);
+}
+
+nlohmann::json CaseRun::conditions(int repetitions) const {
+  nlohmann::json result =
+      prepared_ && prepared_->conditions.is_object() ? prepared_->conditions : nlohmann::json::object();
+  result["method"] = listed_.benchmark->method;
+  result["seed"] = session_.options.benchmarks.seed;
+  result["min_time_seconds"] = session_.options.benchmarks.min_time_seconds;
+  result["repetitions"] = repetitions;
+  result["iterations"] = calls_.empty() ? 0 : calls_.back().iterations;
+  return result;
+}
+
+std::vector<nlohmann::json> CaseRun::device_values(std::span<const Call> calls,
+                                                   const std::vector<double>& headline) const {
+  std::vector<nlohmann::json> result;
+  if (!prepared_) return result;
+  const std::vector<kernels::Device*>& devices = prepared_->devices;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    std::vector<double> values = device_samples(*listed_.benchmark, prepared_->work, calls, i);
+    if (devices.size() == 1) values = headline;
+    result.push_back({{"index", devices[i]->facts().index}, {"name", devices[i]->facts().name}, {"samples", values}});
+  }
+  return result;
+}
+
+void CaseRun::report(int repetitions) {
+  const Benchmark& benchmark = *listed_.benchmark;
+  const std::span<const Call> calls =
+      failure_ ? std::span<const Call>{} : repetitions_of(calls_, static_cast<std::size_t>(repetitions));
+  const std::vector<double> headline = prepared_ ? samples(benchmark, prepared_->work, calls) : std::vector<double>{};
+  nlohmann::json evidence = nlohmann::json::object();
+  if (sensors_.size() == 1) evidence = sensors_[0];
+  if (sensors_.size() > 1) evidence["devices"] = sensors_;
+  if (prepared_ && prepared_->evidence && !failure_) evidence.update(prepared_->evidence());
+
+  nlohmann::json measurement = {{"id", id()},
+                                {"status", kernels::to_string(failure_ ? failure_->outcome : kernels::Outcome::ok)},
+                                {"reason", failure_ ? failure_->reason : std::string{}},
+                                {"conditions", conditions(repetitions)},
+                                {"evidence", std::move(evidence)},
+                                {"virtual", is_virtual(session_.platform)}};
+  const auto print = [&](const std::string& metric, const std::string& unit, const std::vector<double>& values,
+                         const std::vector<nlohmann::json>& devices) {
+    measurement["metric"] = metric;
+    measurement["unit"] = unit;
+    measurement["samples"] = values;
+    measurement["devices"] = devices;
+    session_.events.measurement(measurement);
+  };
+  print(benchmark.metric, benchmark.unit, headline, device_values(calls, headline));
+  for (const auto& [metric, unit] : benchmark.also)
+    print(metric, unit, also_samples(metric, calls), device_values({}, {}));
+}
+
+}  // namespace claimcheck::bench

@@ -1,0 +1,73 @@
+#include "bench/worker/describe.h"
+
+#include "bench/facts_json.h"
+
+namespace claimcheck::bench {
+
+namespace {
+
+std::string_view to_string(Scope scope) {
+  switch (scope) {
+    case Scope::each_device:
+      return "each_device";
+    case Scope::ranks:
+      return "ranks";
+    case Scope::machine:
+      return "machine";
+  }
+  return "machine";
+}
+
+// A size nobody knows is null.
+nlohmann::json known(std::size_t value) { return value == 0 ? nlohmann::json(nullptr) : nlohmann::json(value); }
+
+nlohmann::json describe(const kernels::DeviceFacts& facts) {
+  return {{"index", facts.index},
+          {"name", facts.name},
+          {"uuid", facts.uuid.empty() ? nlohmann::json(nullptr) : nlohmann::json(facts.uuid)},
+          {"memory_bytes", known(facts.memory_bytes)},
+          {"free_memory_bytes", known(facts.free_memory_bytes)},
+          {"last_level_cache_bytes", known(facts.last_level_cache_bytes)},
+          {"compute_units", facts.compute_units == 0 ? nlohmann::json(nullptr) : nlohmann::json(facts.compute_units)},
+          {"virtual", facts.is_virtual},
+          {"facts", to_json(facts.more)}};
+}
+
+nlohmann::json describe(const ListedCase& listed) {
+  const Benchmark& benchmark = *listed.benchmark;
+  nlohmann::json also = nlohmann::json::array();
+  for (const auto& [metric, unit] : benchmark.also) also.push_back({{"metric", metric}, {"unit", unit}});
+  nlohmann::json entry = {{"id", listed.id},
+                          {"benchmark", benchmark.id},
+                          {"metric", benchmark.metric},
+                          {"unit", benchmark.unit},
+                          {"method", benchmark.method},
+                          {"scope", to_string(benchmark.scope)},
+                          {"summary", benchmark.summary},
+                          {"priority", benchmark.priority},
+                          {"quick", benchmark.quick && listed.chosen.quick},
+                          {"setup_seconds", listed.chosen.setup_seconds.value_or(benchmark.setup_seconds)},
+                          {"iteration_seconds", listed.chosen.iteration_seconds.value_or(benchmark.iteration_seconds)},
+                          {"also", std::move(also)}};
+  if (listed.failure) entry["unsupported"] = listed.failure->reason;
+  return entry;
+}
+
+}  // namespace
+
+nlohmann::json describe(kernels::Platform& platform, const std::vector<ListedCase>& cases) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const kernels::Device* device : platform.devices()) devices.push_back(describe(device->facts()));
+  nlohmann::json benchmarks = nlohmann::json::array();
+  for (const ListedCase& listed : cases) benchmarks.push_back(describe(listed));
+  return {{"schema_version", "1.0"},          {"worker", platform.kind()},     {"platform", to_json(platform.facts())},
+          {"ranks", platform.ranks().size()}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
+}
+
+bool is_virtual(kernels::Platform& platform) {
+  for (const kernels::Device* device : platform.devices())
+    if (device->facts().is_virtual) return true;
+  return false;
+}
+
+}  // namespace claimcheck::bench

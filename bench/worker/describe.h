@@ -1,0 +1,15 @@
+// What can be measured here, as the document of --describe (docs/architecture.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "bench/worker/registry.h"
+
+namespace claimcheck::bench {
+
+nlohmann::json describe(kernels::Platform& platform, const std::vector<ListedCase>& cases);
+
+bool is_virtual(kernels::Platform& platform);
+
+}  // namespace claimcheck::bench
