@@ -45,12 +45,15 @@ std::vector<std::string> terms() {
 }
 
 std::string list_text() {
-  Table table({{"metric", false, 32}, {"unit", false, 8}, {"", false, 120}});
-  for (const Metric& metric : metrics()) table.add({{metric.key}, {metric.unit}, {metric.summary}});
-  std::string text = table.render(160, false);
+  constexpr std::size_t indent = 33;
+  constexpr std::size_t width = 100;
+  std::string text;
+  for (const Metric& metric : metrics()) {
+    text += labelled(metric.key, fmt::format("{} [{}]", metric.summary, metric.unit), indent, width);
+  }
   std::string words;
   for (const std::string& term : terms()) words += (words.empty() ? "" : ", ") + term;
-  return text + '\n' + labelled("Other numbers:", words, 15, 100);
+  return text + '\n' + labelled("other numbers", words, indent, width);
 }
 
 json list_json() {
@@ -86,11 +89,11 @@ void run_explain(const Options& options) {
   std::string heading;
   for (const std::string& word : section->words) heading += (heading.empty() ? "" : ", ") + word;
   fmt::print("{}\n\n{}\n", heading, section->text);
-  if (metric != nullptr) {
-    fmt::print("\n{}: {}\n", metric->key,
-               fmt::format("unit {}, {} is better, one value per {}, {} of typical is as expected", metric->unit,
-                           metric->better == Better::higher ? "higher" : "lower", metric->per, metric->tolerance));
-  }
+  if (metric == nullptr) return;
+  fmt::print(
+      "\n{}: in {}, {} is better, one value per {}; up to {:.0f} % on the wrong side of typical is as expected\n",
+      metric->key, metric->unit == "1" ? "percent" : metric->unit,
+      metric->better == Better::higher ? "higher" : "lower", metric->per, metric->tolerance * 100);
 }
 
 }  // namespace

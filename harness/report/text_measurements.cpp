@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "harness/report/layout.h"
@@ -61,18 +62,28 @@ std::string_view word_for_selected(const Metric* metric) {
   return metric != nullptr && metric->select == Select::min && metric->better == Better::higher ? "lowest" : "best";
 }
 
+// What is unstable has a value, but does not speak while there is a steady one.
+Cases steady(const Cases& cases) {
+  Cases usable;
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(usable),
+               [](const Measurement* measurement) { return measurement->usable(); });
+  return usable.empty() ? cases : usable;
+}
+
 std::vector<Shown> speaking(const Metric* metric, const Cases& cases) {
   std::vector<Shown> shown;
   if (cases.size() <= most_cases) {
     for (const Measurement* measurement : cases) shown.push_back({measurement, {}});
     return shown;
   }
+  const Cases candidates = steady(cases);
   const bool least = metric != nullptr && metric->select == Select::min;
-  const auto* selected = *std::min_element(cases.begin(), cases.end(), [&](const Measurement* a, const Measurement* b) {
+  const auto before = [least](const Measurement* a, const Measurement* b) {
     return least ? *a->value < *b->value : *a->value > *b->value;
-  });
-  const auto* largest = *std::max_element(
-      cases.begin(), cases.end(), [](const Measurement* a, const Measurement* b) { return size_of(*a) < size_of(*b); });
+  };
+  const auto smaller = [](const Measurement* a, const Measurement* b) { return size_of(*a) < size_of(*b); };
+  const Measurement* selected = *std::min_element(candidates.begin(), candidates.end(), before);
+  const Measurement* largest = *std::max_element(candidates.begin(), candidates.end(), smaller);
   shown.push_back({selected, std::string(word_for_selected(metric))});
   if (largest == selected) {
     shown.back().remark += " and largest";
@@ -144,16 +155,44 @@ void add_without_value(Table& table, const std::string& metric, const Cases& cas
   }
 }
 
-void add_metric(Table& table, const std::string& metric, const Cases& with_value) {
+bool on_zeros(const Measurement& measurement) {
+  const auto pattern = measurement.conditions.find("data_pattern");
+  return pattern != measurement.conditions.end() && *pattern == "zeros";
+}
+
+// Runs on zeros are evidence about power; they stand beside the same shape on random data and never speak.
+void add_zeros(Table& table, const Measurement& zeros, const Cases& random) {
+  const auto same = std::find_if(random.begin(), random.end(), [&](const Measurement* measurement) {
+    return measurement->conditions.value("shape", nlohmann::json()) ==
+           zeros.conditions.value("shape", nlohmann::json());
+  });
+  std::string text = "on zeros: " + quantity_text(*zeros.value, zeros.unit);
+  if (same != random.end() && *(*same)->value > 0) {
+    text += fmt::format(", {} x the same on random data", number_text(*zeros.value / *(*same)->value));
+  }
+  table.note(text, reason_indent);
+}
+
+void add_metric(Table& table, const std::string& metric, const Cases& all) {
+  Cases with_value;
+  Cases zeros;
+  for (const Measurement* measurement : all) (on_zeros(*measurement) ? zeros : with_value).push_back(measurement);
   const std::vector<Shown> shown = speaking(find_metric(metric), with_value);
-  if (shown.empty()) return;
-  const bool one_row = with_value.size() == 1;
-  if (!one_row) table.note(fmt::format("{} ({} cases)", metric, with_value.size()), 1);
+  if (all.empty()) return;
+  const bool one_row = shown.size() == 1;
+  if (!one_row) {
+    table.note(shown.size() == with_value.size() ? metric : fmt::format("{} ({} cases)", metric, with_value.size()), 1);
+  }
   for (const Shown& row : shown) {
     const std::string label = label_of(row);
     add_value(table, *row.measurement, one_row ? metric + (label.empty() ? "" : ", " + label) : "  " + label);
     add_devices(table, *row.measurement);
   }
+  const auto unstable = with_value.size() - steady(with_value).size();
+  if (shown.size() < with_value.size() && unstable > 0) {
+    table.note(fmt::format("{} of the {} cases were unstable", unstable, with_value.size()), reason_indent);
+  }
+  for (const Measurement* measurement : zeros) add_zeros(table, *measurement, with_value);
 }
 
 }  // namespace
