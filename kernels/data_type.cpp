@@ -166,7 +166,7 @@ void encode(DataType type, std::span<const double> values, std::span<std::byte> 
     case DataType::fp32:
       return encode_each<float>(values, stored, [](double x) { return static_cast<float>(x); });
     case DataType::tf32:
-      return encode_each<float>(values, stored, [](double x) { return round_to_tf32(static_cast<float>(x)); });
+      return encode_each<std::uint32_t>(values, stored, [](double x) { return encode_bits<format_tf32>(x) << 13; });
     case DataType::fp16:
       return encode_each<std::uint16_t>(
           values, stored, [](double x) { return static_cast<std::uint16_t>(encode_bits<format_fp16>(x)); });

@@ -30,6 +30,7 @@ struct FloatFormat {
 
 inline constexpr FloatFormat format_fp16{5, 10, Specials::ieee};
 inline constexpr FloatFormat format_bf16{8, 7, Specials::ieee};
+inline constexpr FloatFormat format_tf32{8, 10, Specials::ieee};  // the upper 19 bits of an fp32
 inline constexpr FloatFormat format_fp8_e4m3{4, 3, Specials::nan_only};
 inline constexpr FloatFormat format_fp8_e5m2{5, 2, Specials::ieee};
 inline constexpr FloatFormat format_fp4_e2m1{2, 1, Specials::none};
@@ -74,14 +75,6 @@ constexpr std::uint32_t encode_bits(double value) {
   const std::uint64_t bits = rounded + (exponent > 1 ? std::uint64_t(exponent - 1) << format.mantissa_bits : 0);
   if (bits <= format.largest()) return sign | static_cast<std::uint32_t>(bits);
   return sign | (format.specials == Specials::ieee ? format.largest() + 1U : format.largest());
-}
-
-// tf32 is fp32 with 10 bits of mantissa; rounding to nearest even, so that the product's inputs are exact.
-inline float round_to_tf32(float value) {
-  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7f800000U) == 0x7f800000U) return value;
-  bits += 0xfffU + ((bits >> 13) & 1U);
-  return std::bit_cast<float>(bits & ~0x1fffU);
 }
 
 }  // namespace claimcheck::kernels

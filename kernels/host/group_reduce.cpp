@@ -1,0 +1,122 @@
+#include "kernels/host/group_reduce.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/float_format.h"
+
+namespace claimcheck::kernels::host {
+
+namespace {
+
+constexpr std::size_t block = 1024;  // values; sums stay in the first-level cache
+
+struct Fp64 {
+  using Stored = double;
+  using Sum = double;
+  static Sum load(Stored x) { return x; }
+  static Stored store(Sum x) { return x; }
+};
+
+struct Fp32 {
+  using Stored = float;
+  using Sum = float;
+  static Sum load(Stored x) { return x; }
+  static Stored store(Sum x) { return x; }
+};
+
+struct Fp16 {
+  using Stored = std::uint16_t;
+  using Sum = float;
+  static Sum load(Stored x) { return static_cast<Sum>(decode_bits<format_fp16>(x)); }
+  static Stored store(Sum x) { return static_cast<Stored>(encode_bits<format_fp16>(x)); }
+};
+
+struct Bf16 {
+  using Stored = std::uint16_t;
+  using Sum = float;
+  static Sum load(Stored x) { return std::bit_cast<float>(std::uint32_t{x} << 16); }
+  static Stored store(Sum x) { return static_cast<Stored>(encode_bits<format_bf16>(x)); }
+};
+
+// Unsigned, because signed overflow is undefined; the bits are the same.
+struct Int8 {
+  using Stored = std::uint8_t;
+  using Sum = std::uint8_t;
+  static Sum load(Stored x) { return x; }
+  static Stored store(Sum x) { return x; }
+};
+
+struct Int32 {
+  using Stored = std::uint32_t;
+  using Sum = std::uint32_t;
+  static Sum load(Stored x) { return x; }
+  static Stored store(Sum x) { return x; }
+};
+
+template <class Type>
+void sum_as(std::span<const std::byte* const> sources, std::span<std::byte* const> targets, std::size_t count) {
+  using Stored = typename Type::Stored;
+  using Sum = typename Type::Sum;
+  Sum sums[block];
+  Stored stored[block];
+  for (std::size_t first = 0; first < count; first += block) {
+    const std::size_t some = std::min(block, count - first);
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      std::memcpy(stored, sources[s] + first * sizeof(Stored), some * sizeof(Stored));
+      if (s == 0) {
+        for (std::size_t i = 0; i < some; ++i) sums[i] = Type::load(stored[i]);
+      } else {
+        for (std::size_t i = 0; i < some; ++i) sums[i] = static_cast<Sum>(sums[i] + Type::load(stored[i]));
+      }
+    }
+    for (std::size_t i = 0; i < some; ++i) stored[i] = Type::store(sums[i]);
+    for (std::byte* const target : targets) std::memcpy(target + first * sizeof(Stored), stored, some * sizeof(Stored));
+  }
+}
+
+}  // namespace
+
+bool can_sum(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+    case DataType::fp32:
+    case DataType::fp16:
+    case DataType::bf16:
+    case DataType::int8:
+    case DataType::int32:
+      return true;
+    case DataType::tf32:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+    case DataType::fp4:
+      return false;
+  }
+  return false;
+}
+
+void sum_slices(DataType type, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+                std::size_t count) {
+  switch (type) {
+    case DataType::fp64:
+      return sum_as<Fp64>(sources, targets, count);
+    case DataType::fp32:
+      return sum_as<Fp32>(sources, targets, count);
+    case DataType::fp16:
+      return sum_as<Fp16>(sources, targets, count);
+    case DataType::bf16:
+      return sum_as<Bf16>(sources, targets, count);
+    case DataType::int8:
+      return sum_as<Int8>(sources, targets, count);
+    case DataType::int32:
+      return sum_as<Int32>(sources, targets, count);
+    case DataType::tf32:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+    case DataType::fp4:
+      return;  // refused by can_sum()
+  }
+}
+
+}  // namespace claimcheck::kernels::host

@@ -1,0 +1,66 @@
+// The baseline kernels (SSE2 on x86-64, plain loops elsewhere) and the choice among the sets.
+#include "kernels/host/memory_loops.h"
+
+#include "kernels/host/memory_loops_body.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace claimcheck::kernels::host {
+
+#if defined(CLAIMCHECK_X86_LOOPS)
+extern const MemoryLoops avx512_loops;
+extern const MemoryLoops avx2_loops;
+#endif
+
+namespace {
+
+#if defined(__SSE2__)
+struct Baseline {
+  using Type = __m128d;
+  static constexpr std::size_t width = 2;
+  static constexpr const char* isa = "sse2";
+  static Type all(double x) { return _mm_set1_pd(x); }
+  static Type load(const double* p) { return _mm_loadu_pd(p); }
+  static void store(double* p, Type x) { _mm_storeu_pd(p, x); }
+  static void stream(double* p, Type x) { _mm_stream_pd(p, x); }
+  static void fence() { _mm_sfence(); }
+  static Type add(Type x, Type y) { return _mm_add_pd(x, y); }
+  static Type multiply(Type x, Type y) { return _mm_mul_pd(x, y); }
+};
+#else
+// Left to the compiler's vectoriser; stores bypass nothing.
+struct Baseline {
+  using Type = double;
+  static constexpr std::size_t width = 1;
+  static constexpr const char* isa = "plain";
+  static Type all(double x) { return x; }
+  static Type load(const double* p) { return *p; }
+  static void store(double* p, Type x) { *p = x; }
+  static void stream(double* p, Type x) { *p = x; }
+  static void fence() {}
+  static Type add(Type x, Type y) { return x + y; }
+  static Type multiply(Type x, Type y) { return x * y; }
+};
+#endif
+
+const MemoryLoops baseline_loops = loops_of<Baseline>(Baseline::isa);
+
+std::vector<const MemoryLoops*> choose() {
+  std::vector<const MemoryLoops*> usable;
+#if defined(CLAIMCHECK_X86_LOOPS)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) usable.push_back(&avx512_loops);
+  if (__builtin_cpu_supports("avx2")) usable.push_back(&avx2_loops);
+#endif
+  usable.push_back(&baseline_loops);
+  return usable;
+}
+
+}  // namespace
+
+const std::vector<const MemoryLoops*>& usable_memory_loops() {
+  static const std::vector<const MemoryLoops*> usable = choose();
+  return usable;
+}
+
+}  // namespace claimcheck::kernels::host
