@@ -23,10 +23,11 @@ Journal::Journal(const std::filesystem::path& file) : file_(file) {
     throw UserError(fmt::format("{}: another claimcheck is writing here; choose another --out", file.string()));
   }
   // A line torn by a crash is cut off, so that the next one starts at the beginning of a line.
-  off_t end = lseek(descriptor_, 0, SEEK_END);
+  const off_t size = lseek(descriptor_, 0, SEEK_END);
+  off_t end = size;
   char last = 0;
   while (end > 0 && pread(descriptor_, &last, 1, end - 1) == 1 && last != '\n') --end;
-  if (ftruncate(descriptor_, end) != 0 || lseek(descriptor_, end, SEEK_SET) < 0) {
+  if ((end != size && ftruncate(descriptor_, end) != 0) || lseek(descriptor_, end, SEEK_SET) < 0) {
     const std::string cause = std::strerror(errno);
     close(descriptor_);
     throw UserError(fmt::format("{}: cannot write: {}", file.string(), cause));

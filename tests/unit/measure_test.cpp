@@ -1,0 +1,191 @@
+// Measuring with shell scripts as workers: what a worker can do to the harness, without any device.
+#include "harness/run/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "harness/run/worker_process.h"
+
+namespace claimcheck {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Collector : public MeasureObserver {
+ public:
+  void begin(const std::string& id, double) override { begun.push_back(id); }
+  void measured(const Measurement& measurement) override { results[measurement.id] = measurement; }
+  void found(const Finding& finding) override { findings.push_back(finding); }
+  void finished(const std::string& id, double) override { ended.push_back(id); }
+  void tick() override { ++ticks; }
+  int interrupted() override { return interrupt_after > 0 && ticks >= interrupt_after ? SIGTERM : 0; }
+
+  std::vector<std::string> begun;
+  std::vector<std::string> ended;
+  std::map<std::string, Measurement> results;
+  std::vector<Finding> findings;
+  int ticks = 0;
+  int interrupt_after = 0;
+};
+
+class MeasureTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "claimcheck-measure-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    for (const char* id : {"a", "b", "c"}) {
+      BenchmarkCase what;
+      what.id = what.benchmark = id;
+      what.metric = "memory.triad.gbps";
+      what.unit = "GB/s";
+      what.method = "memory/1";
+      plan_.cases.push_back({what, 0.5});
+    }
+    plan_.repetitions = 3;
+    plan_.min_time_seconds = 0.1;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A worker that runs `body` for each id of --only, in order; `ok ID` delivers a measurement.
+  MeasureResult run(const std::string& body, std::optional<double> limit = 20) {
+    const fs::path script = folder_ / "worker.sh";
+    std::ofstream(script) << R"(say() { printf '%s\n' "$1"; }
+ok() { say "@claimcheck {\"event\":\"begin\",\"id\":\"$1\"}"
+  say "@claimcheck {\"event\":\"measurement\",\"measurement\":{\"id\":\"$1\",\"metric\":\"memory.triad.gbps\",\"unit\":\"GB/s\",\"status\":\"ok\",\"samples\":[30,31,32],\"conditions\":{\"method\":\"memory/1\"}}}"
+  say "@claimcheck {\"event\":\"end\",\"id\":\"$1\"}"; }
+begin() { say "@claimcheck {\"event\":\"begin\",\"id\":\"$1\"}"; }
+for word; do case $word in --only=*) ids=$(printf '%s' "${word#--only=}" | tr , ' ');; esac; done
+say "$ids" >> ")" + (folder_ / "starts").string() +
+                                 "\"\nfor id in $ids; do\n" + body + "\ndone\nsay '@claimcheck {\"event\":\"bye\"}'\n";
+    MeasureOptions options;
+    options.command = {"/bin/sh", script.string()};
+    options.case_limit_seconds = limit;
+    options.budget_seconds = budget_;
+    options.log = folder_ / "worker.log";
+    return measure(plan_, options, seen_);
+  }
+
+  fs::path folder_;
+  Plan plan_;
+  Collector seen_;
+  std::optional<double> budget_;
+};
+
+TEST_F(MeasureTest, AllWell) {
+  const MeasureResult result = run("ok $id");
+  EXPECT_THAT(seen_.ended, ElementsAre("a", "b", "c"));
+  EXPECT_DOUBLE_EQ(*seen_.results["b"].value, 31);
+  EXPECT_TRUE(result.left_out.empty());
+}
+
+TEST_F(MeasureTest, ACrashCostsOneCase) {
+  run("if [ $id = b ]; then begin b; echo last words >&2; kill -SEGV $$; fi; ok $id");
+  EXPECT_THAT(seen_.ended, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(seen_.results["b"].status, Outcome::crashed);
+  EXPECT_THAT(seen_.results["b"].reason, HasSubstr("killed by signal 11 (SIGSEGV)"));
+  EXPECT_EQ(seen_.results["b"].evidence["worker_stderr"], "last words");
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+  std::ifstream starts(folder_ / "starts");
+  std::string first;
+  std::string second;
+  std::getline(starts, first);
+  std::getline(starts, second);
+  EXPECT_EQ(first, "a b c");
+  EXPECT_EQ(second, "c");  // neither the guilty case nor a finished one again
+}
+
+TEST_F(MeasureTest, AHangCostsOneCaseAndNoMoreThanItsLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  run("if [ $id = b ]; then begin b; exec sleep 60; fi; ok $id", 0.5);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::timed_out);
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(MeasureTest, AWorkerThatIgnoresSigtermIsKilled) {
+  const auto start = std::chrono::steady_clock::now();
+  run("if [ $id = b ]; then trap '' TERM; begin b; while :; do sleep 1; done; fi; ok $id", 0.5);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::timed_out);
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(MeasureTest, AnExitInTheMiddleIsACrash) {
+  run("if [ $id = a ]; then begin a; exit 7; fi; ok $id");
+  EXPECT_EQ(seen_.results["a"].status, Outcome::crashed);
+  EXPECT_THAT(seen_.results["a"].reason, HasSubstr("exited with code 7"));
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, AWorkerThatNeverBeginsFailsEverythingSoon) {
+  run("echo no licence >&2; exit 9");
+  EXPECT_THAT(seen_.ended, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(seen_.results["a"].status, Outcome::failed);
+  EXPECT_THAT(seen_.results["c"].reason, testing::AllOf(HasSubstr("code 9"), HasSubstr("no licence")));
+}
+
+TEST_F(MeasureTest, AnEndWithoutAResultIsAFailure) {
+  run("begin $id; say \"@claimcheck {\\\"event\\\":\\\"end\\\",\\\"id\\\":\\\"$id\\\"}\"");
+  EXPECT_EQ(seen_.results.size(), 3u);
+  EXPECT_EQ(seen_.results["a"].status, Outcome::failed);
+}
+
+TEST_F(MeasureTest, GarbageBetweenEventsIsNoHarm) {
+  run("printf '\\377\\376 junk'; head -c 6000000 /dev/zero; printf '\\n@claimcheck {broken\\n'; ok $id");
+  EXPECT_THAT(seen_.ended, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, AMalformedMeasurementIsAFindingAndAFailure) {
+  run("if [ $id = a ]; then begin a; say '@claimcheck {\"event\":\"measurement\",\"measurement\":{\"id\":\"a\"}}'; "
+      "say '@claimcheck {\"event\":\"end\",\"id\":\"a\"}'; else ok $id; fi");
+  EXPECT_EQ(seen_.results["a"].status, Outcome::failed);
+  ASSERT_EQ(seen_.findings.size(), 1u);
+  EXPECT_EQ(seen_.findings[0].id, "worker.malformed_event");
+  EXPECT_EQ(seen_.results["b"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, ASignalLeavesOutTheRest) {
+  seen_.interrupt_after = 3;
+  const MeasureResult result = run("if [ $id = b ]; then begin b; exec sleep 60; fi; ok $id");
+  EXPECT_EQ(result.interrupted_by, SIGTERM);
+  EXPECT_THAT(seen_.ended, ElementsAre("a"));
+  ASSERT_EQ(result.left_out.size(), 2u);
+  EXPECT_THAT(result.left_out[0].second, HasSubstr("SIGTERM"));
+}
+
+TEST_F(MeasureTest, TheBudgetEndsARunInWhichEverythingHangs) {
+  budget_ = 3;
+  const auto start = std::chrono::steady_clock::now();
+  const MeasureResult result = run("begin $id; exec sleep 60", 600);
+  EXPECT_EQ(seen_.results["a"].status, Outcome::timed_out);
+  EXPECT_EQ(seen_.results.size() + result.left_out.size(), 3u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(3300 + 300));
+}
+
+TEST_F(MeasureTest, AGrandchildHoldingThePipeDoesNotHoldTheRun) {
+  const auto start = std::chrono::steady_clock::now();
+  run("if [ $id = c ]; then begin c; setsid sleep 15 & exit 4; fi; ok $id");
+  EXPECT_EQ(seen_.results["c"].status, Outcome::crashed);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+}
+
+TEST(WorkerProcess, AMissingProgramIsASentence) {
+  try {
+    WorkerProcess process({"/nonexistent/claimcheck-bench-host"});
+    FAIL();
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot start /nonexistent/claimcheck-bench-host: No such file"));
+  }
+}
+
+}  // namespace
+}  // namespace claimcheck
