@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "harness/error.h"
+#include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/judge/unit.h"
 #include "harness/nearest.h"
@@ -32,7 +33,9 @@ class Parser {
     skip_space();
     if (next() == '[') take_conditions(claim);
     skip_space();
-    claim.comparison = take_operator();
+    const std::string comparison = take_operator();
+    claim.comparison = comparison == ">" ? ">=" : comparison == "<" ? "<=" : comparison;
+    if (claim.comparison != comparison) claim.definition["strictly"] = true;
     skip_space();
     const double given = take_number();
     skip_space();
@@ -41,10 +44,9 @@ class Parser {
     claim.value = value;
     claim.unit = metric.unit;
     claim.definition["comparison"] = "claim";
-    claim.definition["given"] = fmt::format("{} {}", number_text(given), unit);
+    claim.definition["given"] = fmt::format("{} {}", exact_text(given), unit);
     if (unit != metric.unit) {
-      claim.definition["note"] =
-          fmt::format("{} {} = {} {}", number_text(given), unit, number_text(value), metric.unit);
+      claim.definition["note"] = fmt::format("{} {} = {} {}", exact_text(given), unit, exact_text(value), metric.unit);
     }
     return claim;
   }
@@ -200,8 +202,9 @@ std::string to_text(const Claim& claim) {
     }
   }
   if (!conditions.empty()) conditions = "[" + conditions + "]";
-  const std::string unit = claim.unit.empty() || claim.unit == "1" ? "" : " " + claim.unit;
-  return fmt::format("{}{} {} {}{}", claim.metric, conditions, claim.comparison, value_text(claim.value), unit);
+  const bool strictly = flag_at(claim.definition, "strictly");
+  const std::string comparison = strictly ? claim.comparison.substr(0, 1) : claim.comparison;
+  return fmt::format("{}{} {} {}", claim.metric, conditions, comparison, claimed_text(claim.value, claim.unit));
 }
 
 }  // namespace claimcheck

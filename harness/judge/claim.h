@@ -13,7 +13,8 @@
 namespace claimcheck {
 
 // The claim with its value in the metric's unit; what was written stays in definition.given. Conditions in brackets go
-// to definition.conditions; `sparse=yes` to definition.sparse. Its id is "user:<number>".
+// to definition.conditions, `sparse=yes` to definition.sparse, `per=node` to definition.per. Documents know >=, <= and
+// ==: > and < become the first two with definition.strictly. Its id is "user:<number>".
 // Throws UserError naming the position and what was expected there, or the nearest metric.
 Claim parse_claim(std::string_view text, std::size_t number = 1);
 

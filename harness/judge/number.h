@@ -1,4 +1,4 @@
-// Numbers in sentences: four significant digits, no exponents where a person would write none.
+// Claimed figures in sentences: every digit as claimed. Measured ones are rounded by harness/report/quantity.h.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,16 +6,16 @@
 
 namespace claimcheck {
 
-// 2958.37 -> "2958", 0.012345 -> "0.01234", 1000000 -> "1000000".
-std::string number_text(double value);
+// 2900 -> "2900", 835.5 -> "835.5", 0.7 -> "0.7": the shortest that reads back the same to nine digits.
+std::string exact_text(double value);
 
-// 0.9312 -> "93.1 %"; never rounds to 100 % what is not.
-std::string percent_text(double share);
+// With its unit; a ratio (unit "1") in percent.
+std::string claimed_text(const nlohmann::json& value, const std::string& unit);
 
-// A number, a string without its quotes, anything else as JSON.
+// A number as exact_text(), a string without its quotes, anything else as JSON.
 std::string value_text(const nlohmann::json& value);
 
-// "2958 GB/s"; a ratio (unit "1") without a unit.
-std::string quantity_text(double value, const std::string& unit);
+// 0.931 -> "93.1 %"; never "100 %" for what is not, and small shares keep two digits.
+std::string share_text(double share);
 
 }  // namespace claimcheck

@@ -1,0 +1,124 @@
+#include "harness/judge/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/judge/headline.h"
+#include "harness/judge/machine.h"
+#include "harness/report/quantity.h"
+
+namespace claimcheck {
+namespace {
+
+using nlohmann::json;
+
+constexpr double much_steal = 0.01;   // of the CPU time while it was measured
+constexpr double wide_spread = 0.05;  // coefficient of variation over repetitions
+constexpr double slow_device = 0.05;  // below the median of the devices
+
+std::string advice(const std::string& why, const std::string& next) { return why + " -> " + next; }
+
+// The first number among evidence keys that contain one of `words`, at any depth of one level.
+std::optional<double> evidence_number(const json& evidence, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (const auto number = number_at(evidence, "/" + std::string(name))) return number;
+    for (const auto& [key, member] : evidence.items()) {
+      if (!member.is_object()) continue;
+      if (const auto number = number_at(member, "/" + std::string(name))) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+void slow_one(const Measurement& measurement, std::vector<std::string>& found) {
+  std::vector<double> values;
+  for (const DeviceValue& device : measurement.devices) {
+    if (device.value) values.push_back(*device.value);
+  }
+  if (values.size() < 2) return;
+  std::sort(values.begin(), values.end());
+  const double typical = values[values.size() / 2];
+  for (const DeviceValue& device : measurement.devices) {
+    if (!device.value || *device.value >= typical * (1 - slow_device)) continue;
+    found.push_back(advice(
+        fmt::format("Device {} is slow: {} while the others reach {}.", device.index,
+                    quantity_text(*device.value, measurement.unit), quantity_text(typical, measurement.unit)),
+        "Look at its clock, power limit and temperature; ask the provider to replace it or return the machine."));
+  }
+}
+
+void steal(const Measurement& measurement, std::vector<std::string>& found) {
+  const auto share = evidence_number(measurement.evidence, {"cpu_steal_fraction", "steal_fraction", "cpu_steal"});
+  if (!share || *share <= much_steal) return;
+  found.push_back(advice(
+      fmt::format("The hypervisor gave {} of the CPU time to others while this was measured.", percent_text(*share)),
+      "Measure again at a quieter time, or ask for dedicated cores if those were sold."));
+}
+
+void cgroup(const Measurement& measurement, std::vector<std::string>& found) {
+  const auto seconds =
+      evidence_number(measurement.evidence, {"cgroup_throttled_seconds", "throttled_seconds", "cpu_throttled_seconds"});
+  if (!seconds || *seconds <= 0) return;
+  found.push_back(
+      advice(fmt::format("The container's CPU quota stopped the threads for {} s in all.", number_text(*seconds)),
+             "Start the container without a CPU limit (--cpus, Kubernetes limits.cpu), or with a CPU set."));
+}
+
+void few_threads(const Document& document, const Measurement& measurement, std::vector<std::string>& found) {
+  auto threads = number_at(measurement.conditions, "/threads");
+  if (!threads) threads = evidence_number(measurement.evidence, {"threads"});
+  const auto cores = number_at(document.system, "/cpu/cores");
+  if (!threads || !cores || *threads >= *cores) return;
+  found.push_back(
+      advice(fmt::format("{} threads worked on a machine of {} cores.", number_text(*threads), number_text(*cores)),
+             "Run without --threads and outside taskset or a CPU set, so that every core works."));
+}
+
+void spread(const Measurement& measurement, std::vector<std::string>& found) {
+  if (!measurement.statistics || measurement.statistics->cv <= wide_spread) return;
+  const Statistics& statistics = *measurement.statistics;
+  found.push_back(
+      advice(fmt::format("The repetitions differ widely: {} to {} {} (variation {}).", number_text(statistics.min),
+                         number_text(statistics.max), measurement.unit, percent_text(statistics.cv)),
+             "Stop other work on the machine and measure again; if it stays, neighbours share it."));
+}
+
+void unsaturated(const Measurement& measurement, std::vector<std::string>& found) {
+  const json saturated = condition_of(measurement, "saturated");
+  if (!saturated.is_boolean() || saturated.get<bool>()) return;
+  found.push_back(advice("The rate still rises with the size, so this is a lower bound.",
+                         "Measure larger sizes (--profile standard, or without --max-bytes)."));
+}
+
+bool about_cpu_or_memory(const std::string& id) {
+  return id.starts_with("cpu.") || id.starts_with("memory.") || id == "swap" || id.starts_with("shm.");
+}
+
+// What the probe found wrong with the machine already.
+void findings(const Document& document, bool host, std::vector<std::string>& found) {
+  for (const Finding& finding : document.findings) {
+    if (finding.severity == "info" && !finding.id.starts_with("cpu.")) continue;
+    const bool fits = host ? about_cpu_or_memory(finding.id) : !about_cpu_or_memory(finding.id);
+    if (!fits) continue;
+    found.push_back(finding.next_step.empty() ? finding.text : advice(finding.text, finding.next_step));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> diagnose(const Document& document, const Measurement& measurement) {
+  std::vector<std::string> found;
+  const bool host = measured_on_host(document, measurement);
+  slow_one(measurement, found);
+  cgroup(measurement, found);
+  steal(measurement, found);
+  if (host) few_threads(document, measurement, found);
+  spread(measurement, found);
+  unsaturated(measurement, found);
+  findings(document, host, found);
+  return found;
+}
+
+}  // namespace claimcheck

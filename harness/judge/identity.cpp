@@ -1,0 +1,204 @@
+#include "harness/judge/identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "harness/judge/machine.h"
+#include "harness/judge/number.h"
+#include "harness/report/quantity.h"
+
+namespace claimcheck {
+namespace {
+
+using nlohmann::json;
+
+constexpr double there_from = 0.92;  // of memory or disk sold
+
+Verdict not_measured(const Claim& claim, const std::string& reason) {
+  Verdict verdict;
+  verdict.claim = claim;
+  verdict.reason = reason;
+  return verdict;
+}
+
+Verdict decided(const Claim& claim, bool met, json attained, const std::string& reason) {
+  Verdict verdict;
+  verdict.claim = claim;
+  verdict.kind = met ? VerdictKind::met : VerdictKind::contradicted;
+  verdict.attained = std::move(attained);
+  verdict.reason = reason;
+  return verdict;
+}
+
+// "2 x NVIDIA A100, 1 x NVIDIA T4".
+std::string counted(const std::vector<std::string>& names) {
+  std::map<std::string, int> counts;
+  for (const std::string& name : names) ++counts[name];
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, name);
+  }
+  return text;
+}
+
+std::string no_accelerator_advice() {
+  return "No accelerator shows on the PCI bus or to a driver. -> `lspci | grep -iE 'nvidia|amd'` on the machine "
+         "itself; in a container, start it with the GPUs passed through; otherwise this is not the machine that was "
+         "ordered.";
+}
+
+// The word of a name that tells the model: letters and digits in it, "H100" of "NVIDIA H100 SXM5 80GB".
+std::string model_word(const std::string& name) {
+  std::string word;
+  for (const char c : name + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      continue;
+    }
+    const bool letter = std::any_of(word.begin(), word.end(), [](char x) { return std::isalpha(x) != 0; });
+    const bool digit = std::any_of(word.begin(), word.end(), [](char x) { return std::isdigit(x) != 0; });
+    if (letter && digit) return word;
+    word.clear();
+  }
+  return {};
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+Verdict accelerator_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
+  const auto seen = accelerators_seen(document);
+  const std::string sold = value_text(claim.value);
+  if (!seen) return not_measured(claim, "the result does not say which accelerators the machine has");
+  if (seen->empty()) {
+    Verdict verdict = decided(claim, false, nullptr, fmt::format("no accelerator is here; {} was sold", sold));
+    verdict.diagnosis = {no_accelerator_advice()};
+    return verdict;
+  }
+  const std::string id = text_at(claim.definition, "accelerator");
+  for (const std::string& name : *seen) {
+    if (name == "unknown GPU") return not_measured(claim, "a GPU is here, but nothing says which (no driver loaded?)");
+    const Accelerator* found = catalog.find_accelerator(name);
+    const bool same = found != nullptr ? found->id == id
+                                       : !model_word(sold).empty() && upper(name).find(model_word(sold)) != name.npos;
+    if (same) continue;
+    Verdict verdict = decided(claim, false, name, fmt::format("the machine has {}; {} was sold", counted(*seen), sold));
+    verdict.diagnosis = {
+        "The device itself says what it is. -> Compare the instance type you ordered with what the provider's console "
+        "shows, and send this line to its support."};
+    return verdict;
+  }
+  return decided(claim, true, seen->front(), fmt::format("the devices call themselves {}", seen->front()));
+}
+
+Verdict count_verdict(const Document& document, const Claim& claim) {
+  const auto seen = accelerators_seen(document);
+  if (!seen) return not_measured(claim, "the result does not say which accelerators the machine has");
+  const double sold = claim.value.get<double>();
+  const double here = static_cast<double>(seen->size());
+  Verdict verdict = decided(claim, here == sold, seen->size(),
+                            here == sold ? fmt::format("{} are here", exact_text(here))
+                                         : fmt::format("{} here; {} sold", exact_text(here), exact_text(sold)));
+  if (here == 0) {
+    verdict.diagnosis = {no_accelerator_advice()};
+  } else if (here < sold) {
+    verdict.diagnosis = {fmt::format(
+        "{} of {} accelerators are missing. -> `nvidia-smi -L` and `dmesg | grep -i xid`: a lost GPU shows there; "
+        "CUDA_VISIBLE_DEVICES or the container may hide some.",
+        exact_text(sold - here), exact_text(sold))};
+  }
+  return verdict;
+}
+
+Verdict vcpu_verdict(const Document& document, const Claim& claim) {
+  const auto threads = number_at(document.system, "/cpu/threads");
+  if (!threads) return not_measured(claim, "the result does not say how many CPUs the machine has");
+  const double sold = claim.value.get<double>();
+  Verdict verdict = decided(claim, *threads == sold, *threads,
+                            fmt::format("the machine shows {} of {} vCPUs", exact_text(*threads), exact_text(sold)));
+  if (*threads * 2 == sold) {
+    verdict.diagnosis = {
+        "Exactly half: one thread a core. -> Simultaneous multithreading is switched off (image or launch option "
+        "threads-per-core=1); all cores are there."};
+  } else if (*threads != sold) {
+    verdict.diagnosis = {
+        "Another size of the family, or a virtual machine within the machine. -> Compare with the "
+        "instance type the provider's console shows."};
+  }
+  return verdict;
+}
+
+Verdict ram_verdict(const Document& document, const Claim& claim) {
+  const auto bytes = number_at(document.system, "/memory_bytes");
+  if (!bytes) return not_measured(claim, "the result does not say how much memory the machine has");
+  const double here = *bytes / 1073741824.0;
+  const double sold = claim.value.get<double>();
+  const bool met = here >= there_from * sold;
+  Verdict verdict = decided(
+      claim, met, here,
+      fmt::format("{} GiB of {} GiB is visible ({})", number_text(here), exact_text(sold), share_text(here / sold)));
+  if (!met) {
+    verdict.diagnosis = {
+        "Firmware and kernel keep a few percent, not this much. -> `dmesg | grep -i memory` and "
+        "`free -g`; compare with the instance type the provider's console shows."};
+  }
+  return verdict;
+}
+
+// Disks of the machine itself. Providers show network disks as NVMe too; those say so in their model.
+bool is_local_nvme(const json& disk) {
+  const std::string name = text_at(disk, "name");
+  const std::string model = upper(text_at(disk, "model"));
+  if (!name.starts_with("nvme")) return false;
+  for (const char* remote : {"ELASTIC BLOCK", "ACCELERATOR", "-PD", "PERSISTENT", "CLOUD BLOCK", "REMOTE"}) {
+    if (model.find(remote) != std::string::npos) return false;
+  }
+  return true;
+}
+
+Verdict nvme_verdict(const Document& document, const Claim& claim) {
+  const auto disks = document.system.find("disks");
+  if (disks == document.system.end() || !disks->is_array()) {
+    return not_measured(claim, "the result does not say which disks the machine has");
+  }
+  double bytes = 0;
+  int count = 0;
+  for (const json& disk : *disks) {
+    const auto size = number_at(disk, "/bytes");
+    if (!is_local_nvme(disk) || !size) continue;
+    bytes += *size;
+    ++count;
+  }
+  const double here = bytes / 1e9;
+  const double sold = claim.value.get<double>();
+  const bool met = here >= there_from * sold;
+  Verdict verdict =
+      decided(claim, met, here,
+              fmt::format("{} GB on {} local NVMe disks of {} GB sold", number_text(here), count, exact_text(sold)));
+  if (!met) {
+    verdict.diagnosis = {
+        "Local disks are missing. -> `lsblk -o NAME,MODEL,SIZE`: some providers attach them only when "
+        "asked for at launch."};
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict identity_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
+  if (claim.metric == "identity.accelerator") return accelerator_verdict(document, claim, catalog);
+  if (!claim.value.is_number()) return not_measured(claim, "the claim has no number");
+  if (claim.metric == "identity.accelerator_count") return count_verdict(document, claim);
+  if (claim.metric == "identity.vcpus") return vcpu_verdict(document, claim);
+  if (claim.metric == "identity.ram_gib") return ram_verdict(document, claim);
+  if (claim.metric == "identity.local_nvme_gb") return nvme_verdict(document, claim);
+  return not_measured(claim, "nothing here looks at this");
+}
+
+}  // namespace claimcheck

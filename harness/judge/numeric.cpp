@@ -1,0 +1,218 @@
+#include "harness/judge/numeric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/judge/diagnosis.h"
+#include "harness/judge/headline.h"
+#include "harness/judge/judge.h"
+#include "harness/judge/line.h"
+#include "harness/judge/machine.h"
+#include "harness/judge/number.h"
+#include "harness/judge/physics.h"
+#include "harness/judge/sustained.h"
+#include "harness/report/quantity.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck {
+namespace {
+
+using nlohmann::json;
+
+bool is_peak(const Claim& claim) { return text_at(claim.definition, "kind") == "peak"; }
+
+double sparse_factor(const Claim& claim) { return flag_at(claim.definition, "sparse") ? 2 : 1; }
+
+// A claim per node about a metric per device: all devices as fast as the slowest.
+double node_factor(const Claim& claim, const Measurement& measurement) {
+  const Metric* metric = find_metric(claim.metric);
+  if (text_at(claim.definition, "per") != "node" || metric == nullptr || metric->per != "device") return 1;
+  return std::max<double>(1, static_cast<double>(measurement.devices.size()));
+}
+
+json conditions_of(const Claim& claim) { return claim.definition.value("conditions", json::object()); }
+
+Accepts accepts(const Document& document, const Claim& claim) {
+  const bool accelerators_only = !text_at(claim.definition, "accelerator").empty();
+  return [&document, accelerators_only](const Measurement& measurement) {
+    return !accelerators_only || !measured_on_host(document, measurement);
+  };
+}
+
+// The claim's own metric first, then those in definition.also.
+const Measurement* speaker(const Document& document, const Claim& claim) {
+  std::vector<std::string> keys = {claim.metric};
+  for (const json& key : claim.definition.value("also", json::array())) keys.push_back(value_text(key));
+  for (const std::string& key : keys) {
+    const Measurement* found = headline_where(document, key, conditions_of(claim), accepts(document, claim));
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+std::string why_no_speaker(const Document& document, const Claim& claim) {
+  const std::string name = text_at(claim.definition, "accelerator_name");
+  const bool on_host =
+      std::any_of(document.measurements.begin(), document.measurements.end(), [&](const Measurement& measurement) {
+        return measurement.metric == claim.metric && measured_on_host(document, measurement);
+      });
+  if (!name.empty() && (on_host || worker_kind(document) == "host")) {
+    return fmt::format("only the CPU was measured; the claim is about the {}", name);
+  }
+  return why_not_measured(document, claim.metric, conditions_of(claim), accepts(document, claim));
+}
+
+const Accelerator* accelerator_of(const Document& document, const Claim& claim, const Measurement& measurement,
+                                  const Catalog& catalog) {
+  const std::string id = text_at(claim.definition, "accelerator");
+  if (!id.empty()) return catalog.find_accelerator(id);
+  if (measured_on_host(document, measurement)) return nullptr;
+  const std::string name = measurement.devices.empty() ? std::string() : measurement.devices.front().name;
+  if (!name.empty()) return catalog.find_accelerator(name);
+  const Platform* platform = platform_of(document, catalog);
+  return platform == nullptr ? nullptr : catalog.find_accelerator(platform->accelerator);
+}
+
+bool about(double a, double b) { return b > 0 && std::abs(a / b - 1) < 0.03; }
+
+// Figures that sellers print under another definition than ours: sparse, or of a whole node.
+std::vector<std::string> definition_mismatch(const Claim& claim, const Measurement& measurement,
+                                             const Accelerator* accelerator) {
+  const std::string data_type = gemm_data_type(claim.metric);
+  if (data_type.empty() || accelerator == nullptr || !claim.value.is_number()) return {};
+  const auto dense = dense_claim(*accelerator, data_type);
+  if (!dense) return {};
+  const double claimed = claim.value.get<double>();
+  if (!flag_at(claim.definition, "sparse") && about(claimed, 2 * *dense)) {
+    return {
+        fmt::format("{} is the sparse figure of the {}: twice its dense {}, which is what a dense matrix multiply "
+                    "can come near. -> Judge the dense figure ('{}>={}'), or say that the claim is sparse "
+                    "('{}[sparse=yes]>={}').",
+                    claimed_text(claim.value, claim.unit), accelerator->name, claimed_text(*dense, claim.unit),
+                    claim.metric, exact_text(*dense), claim.metric, value_text(claim.value))};
+  }
+  const double devices = static_cast<double>(measurement.devices.size());
+  if (devices > 1 && text_at(claim.definition, "per") != "node" && about(claimed, devices * *dense)) {
+    return {
+        fmt::format("{} is the figure of {:.0f} devices together; the metric is of one. -> Say that the claim is "
+                    "of the node: '{}[per=node]>={}'.",
+                    claimed_text(claim.value, claim.unit), devices, claim.metric, value_text(claim.value))};
+  }
+  return {};
+}
+
+// The line a claim is held to, and the sentence that shows how it was converted.
+struct Target {
+  Line line;
+  double claimed = 0;  // what percent of claim is of
+  std::string note;
+};
+
+void convert_sparse(const Claim& claim, Target& target) {
+  if (sparse_factor(claim) == 1) return;
+  target.claimed /= 2;
+  target.line.value = target.claimed;
+  target.note = fmt::format("{} sparse is {} dense (structured sparsity counts operations that are not done)",
+                            claimed_text(claim.value, claim.unit), claimed_text(target.claimed, claim.unit));
+}
+
+void convert_peak(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog, Target& target) {
+  if (!is_peak(claim) || accelerator == nullptr) return;
+  const auto sustained = sustained_share(catalog, *accelerator, claim.metric);
+  if (!sustained) return;
+  target.line.value = target.claimed * sustained->share * (1 - sustained_tolerance(claim.metric));
+  target.note = fmt::format(
+      "{} is an arithmetic peak, of which healthy parts sustain {} ({}); less {} for variation, {} counts as met",
+      claimed_text(target.claimed, claim.unit), share_text(sustained->share), sustained->basis,
+      share_text(sustained_tolerance(claim.metric)), quantity_text(target.line.value, claim.unit));
+}
+
+Target target_of(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog) {
+  Target target;
+  target.claimed = claim.value.get<double>();
+  const Metric* metric = find_metric(claim.metric);
+  target.line = {claim.comparison, flag_at(claim.definition, "strictly"), target.claimed,
+                 metric == nullptr ? 0 : metric->tolerance};
+  convert_sparse(claim, target);
+  convert_peak(claim, accelerator, catalog, target);
+  return target;
+}
+
+std::string share_sentence(const Target& target, const Reading& reading, const std::string& unit) {
+  if (target.claimed == 0) return fmt::format("{} attained", quantity_text(reading.value, unit));
+  return fmt::format("{} is {} of the claimed {}", quantity_text(reading.value, unit),
+                     share_text(reading.value / target.claimed), claimed_text(target.claimed, unit));
+}
+
+std::string miss_sentence(const Target& target, const Reading& reading, const std::string& unit) {
+  const double gap = std::abs(target.line.value - reading.value);
+  const char* verb = target.line.comparison == "<="                                        ? "exceeds it by"
+                     : target.line.comparison == ">=" || reading.value < target.line.value ? "falls short by"
+                                                                                           : "is above it by";
+  const std::string share =
+      target.line.value == 0 ? "" : fmt::format(" ({})", share_text(gap / std::abs(target.line.value)));
+  const std::string amount = unit == "1" ? fmt::format("{:.1f} points", gap * 100) : quantity_text(gap, unit);
+  const bool converted = target.line.value != target.claimed;
+  const std::string of = converted ? " of " + quantity_text(target.line.value, unit) : "";
+  return fmt::format("{} {}{}{}: {}", verb, amount, share, of, share_sentence(target, reading, unit));
+}
+
+std::string open_sentence(const Target& target, const Reading& reading, const std::string& unit) {
+  return fmt::format("{}, but {} ({}) straddles {}: more repetitions or a quieter machine would tell",
+                     share_sentence(target, reading, unit),
+                     reading.few_samples ? "the range of its few repetitions" : "the 95 % interval of the median",
+                     range_text(reading.interval->first, reading.interval->second, unit),
+                     quantity_text(target.line.value, unit));
+}
+
+std::string reason(VerdictKind kind, const Target& target, const Reading& reading, const Claim& claim,
+                   const Measurement& measurement) {
+  std::string text = kind == VerdictKind::met       ? share_sentence(target, reading, claim.unit)
+                     : kind == VerdictKind::not_met ? miss_sentence(target, reading, claim.unit)
+                                                    : open_sentence(target, reading, claim.unit);
+  if (measurement.metric != claim.metric) text += fmt::format(" (measured as {})", measurement.metric);
+  if (measurement.is_virtual) text += " (on a virtual device)";
+  if (!target.note.empty()) text += "; " + target.note;
+  return text;
+}
+
+}  // namespace
+
+Verdict numeric_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
+  Verdict verdict;
+  verdict.claim = claim;
+  const Measurement* measurement = speaker(document, claim);
+  if (measurement == nullptr || !claim.value.is_number()) {
+    verdict.kind = VerdictKind::not_measured;
+    verdict.reason = measurement == nullptr ? why_no_speaker(document, claim) : "the claim has no number";
+    return verdict;
+  }
+  const double scale = node_factor(claim, *measurement);
+  const Reading reading = reading_of(*measurement, scale);
+  verdict.attained = reading.value;
+  verdict.measurement_id = measurement->id;
+  if (!reading.few_samples) verdict.interval = reading.interval;
+  if (auto why = implausible(document, *measurement, catalog)) {
+    verdict.kind = VerdictKind::implausible;
+    verdict.reason = *why;
+    verdict.diagnosis = {
+        "The timer, the size or the amount of work was counted wrongly. -> Measure again; if it stays, "
+        "report it with this result file."};
+    return verdict;
+  }
+  const Accelerator* accelerator = accelerator_of(document, claim, *measurement, catalog);
+  const Target target = target_of(claim, accelerator, catalog);
+  verdict.kind = decide(target.line, reading);
+  verdict.reason = reason(verdict.kind, target, reading, claim, *measurement);
+  if (scale > 1) verdict.reason += fmt::format("; {:.0f} devices, each counted as the slowest", scale);
+  if (verdict.kind == VerdictKind::met) return verdict;
+  if (verdict.kind == VerdictKind::not_met) {
+    verdict.diagnosis = definition_mismatch(claim, *measurement, accelerator);
+  }
+  for (std::string& why : diagnose(document, *measurement)) verdict.diagnosis.push_back(std::move(why));
+  return verdict;
+}
+
+}  // namespace claimcheck

@@ -1,0 +1,119 @@
+#include "harness/judge/physics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/judge/machine.h"
+#include "harness/report/quantity.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck {
+namespace {
+
+using nlohmann::json;
+
+// Fused multiply-adds per clock of one SM, dense, by compute capability; 0: not known here, or no such unit.
+struct FmaRates {
+  std::string_view capability;
+  int fp64, fp32, tf32, fp16, fp8, int8, fp4;  // fp16 also for bf16; fp64 of the tensor cores where they have it
+};
+
+constexpr std::array fma_rates = {
+    FmaRates{"7.0", 32, 64, 0, 512, 0, 0, 0},         FmaRates{"7.5", 2, 64, 0, 512, 0, 1024, 0},
+    FmaRates{"8.0", 64, 64, 512, 1024, 0, 2048, 0},   FmaRates{"8.6", 2, 128, 256, 512, 0, 1024, 0},
+    FmaRates{"8.9", 2, 128, 256, 512, 1024, 1024, 0}, FmaRates{"9.0", 128, 128, 1024, 2048, 4096, 4096, 0},
+    FmaRates{"10.0", 0, 128, 2048, 4096, 8192, 0, 0}, FmaRates{"12.0", 0, 128, 0, 512, 1024, 0, 2048},
+};
+
+int fma_per_clock(const std::string& capability, const std::string& data_type) {
+  for (const FmaRates& rates : fma_rates) {
+    if (rates.capability != capability) continue;
+    if (data_type == "fp64") return rates.fp64;
+    if (data_type == "fp32") return rates.fp32;
+    if (data_type == "tf32") return rates.tf32;
+    if (data_type == "fp16" || data_type == "bf16") return rates.fp16;
+    if (data_type.starts_with("fp8")) return rates.fp8;
+    if (data_type == "int8") return rates.int8;
+    if (data_type == "fp4") return rates.fp4;
+  }
+  return 0;
+}
+
+// Index of the device whose value is the measurement's: the slowest, or the only one.
+int deciding_device(const Measurement& measurement) {
+  for (const DeviceValue& device : measurement.devices) {
+    if (device.value && measurement.value && *device.value == *measurement.value) return device.index;
+  }
+  return measurement.devices.empty() ? 0 : measurement.devices.front().index;
+}
+
+std::optional<Ceiling> of_clocks(double units, std::string_view unit_name, double flop, double clock_mhz) {
+  return Ceiling{units * flop * clock_mhz * 1e6 / 1e12,
+                 fmt::format("{} {} x {} FLOP per clock x {} MHz", number_text(units), unit_name, number_text(flop),
+                             number_text(clock_mhz))};
+}
+
+std::optional<Ceiling> of_host(const json& facts, const std::string& data_type) {
+  const double flop = data_type == "fp64" ? 32 : data_type == "fp32" ? 64 : 0;
+  const auto cores = number_at(facts, "/compute_units");
+  const auto clock = number_at(facts, "/max_clock_mhz");
+  if (flop == 0 || !cores || !clock || *cores <= 0 || *clock <= 0) return std::nullopt;
+  return of_clocks(*cores, "cores", flop, *clock);
+}
+
+std::optional<Ceiling> of_catalog(const Accelerator& accelerator, const std::string& data_type) {
+  const auto dense = dense_claim(accelerator, data_type);
+  const auto sheet_clock = number_at(accelerator.record, "/boost_mhz");
+  const auto max_clock = number_at(accelerator.record, "/device_reported/max_sm_clock_mhz");
+  if (!dense || !sheet_clock || !max_clock || *sheet_clock <= 0 || *max_clock < *sheet_clock) return std::nullopt;
+  return Ceiling{*dense * *max_clock / *sheet_clock,
+                 fmt::format("data sheet {} at {} MHz, device maximum {} MHz", number_text(*dense),
+                             number_text(*sheet_clock), number_text(*max_clock))};
+}
+
+std::optional<Ceiling> of_gpu(const json& facts, const Accelerator* accelerator, const std::string& data_type) {
+  const auto units = number_at(facts, "/compute_units");
+  const auto clock = number_at(facts, "/max_sm_clock_mhz");
+  const int fma = fma_per_clock(text_at(facts, "compute_capability"), data_type);
+  if (units && clock && fma > 0) return of_clocks(*units, "SMs", 2.0 * fma, *clock);
+  return accelerator == nullptr ? std::nullopt : of_catalog(*accelerator, data_type);
+}
+
+std::optional<Ceiling> of_gpu_memory(const json& facts) {
+  const auto clock = number_at(facts, "/max_memory_clock_mhz");
+  const auto bits = number_at(facts, "/memory_bus_bits");
+  if (!clock || !bits || *clock <= 0 || *bits <= 0) return std::nullopt;
+  return Ceiling{*clock * 2 * *bits / 8 / 1e3,
+                 fmt::format("2 x {} MHz x {} bit", number_text(*clock), number_text(*bits))};
+}
+
+bool is_device_memory(std::string_view metric) { return metric.starts_with("memory.") && metric.ends_with(".gbps"); }
+
+}  // namespace
+
+std::optional<Ceiling> ceiling(const Document& document, const Measurement& measurement, const Catalog& catalog) {
+  const int index = deciding_device(measurement);
+  const json facts = device_facts(document, index);
+  const std::string data_type = gemm_data_type(measurement.metric);
+  const bool host = measured_on_host(document, measurement);
+  if (!data_type.empty()) {
+    if (host) return of_host(facts, data_type);
+    const std::string name = measurement.devices.empty() ? std::string() : measurement.devices.front().name;
+    return of_gpu(facts, name.empty() ? nullptr : catalog.find_accelerator(name), data_type);
+  }
+  if (is_device_memory(measurement.metric) && !host) return of_gpu_memory(facts);
+  return std::nullopt;
+}
+
+std::optional<std::string> implausible(const Document& document, const Measurement& measurement,
+                                       const Catalog& catalog) {
+  if (!measurement.value) return std::nullopt;
+  const std::optional<Ceiling> limit = ceiling(document, measurement, catalog);
+  if (!limit || *measurement.value <= limit->value * 1.01) return std::nullopt;
+  return fmt::format("{} is above what the device can do ({} = {}): a measurement error, not a fast machine",
+                     quantity_text(*measurement.value, measurement.unit), limit->basis,
+                     quantity_text(limit->value, measurement.unit));
+}
+
+}  // namespace claimcheck

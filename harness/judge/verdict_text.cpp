@@ -1,0 +1,246 @@
+// Verdicts as a person reads them: one line each, then why and what to do next.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "harness/judge/claim.h"
+#include "harness/judge/judge.h"
+#include "harness/judge/machine.h"
+#include "harness/judge/number.h"
+#include "harness/report/layout.h"
+#include "harness/report/quantity.h"
+#include "harness/result/metrics.h"
+
+namespace claimcheck {
+namespace {
+
+constexpr std::size_t width = 100;
+
+bool is_typical(const Verdict& verdict) { return text_at(verdict.claim.definition, "comparison") == "typical"; }
+
+bool is_user(const Verdict& verdict) { return verdict.claim.id.starts_with("user:"); }
+
+std::string origin(const Verdict& verdict) {
+  const std::string& id = verdict.claim.id;
+  if (is_user(verdict)) return "yours";
+  if (id.starts_with("data_sheet:")) return "data sheet";
+  if (id.starts_with("expected:")) return "typical";
+  return id.substr(0, id.find(':'));
+}
+
+std::string metric_name(const Claim& claim) {
+  static const std::map<std::string, std::string> identities = {
+      {"identity.accelerator", "accelerator"},
+      {"identity.accelerator_count", "number of accelerators"},
+      {"identity.vcpus", "vCPUs"},
+      {"identity.ram_gib", "memory"},
+      {"identity.local_nvme_gb", "local NVMe"}};
+  if (const auto found = identities.find(claim.metric); found != identities.end()) return found->second;
+  std::string name = claim.metric;
+  if (const Metric* metric = find_metric(claim.metric)) name = metric->name;
+  const auto conditions = claim.definition.find("conditions");
+  if (claim.id.starts_with("user:") && conditions != claim.definition.end() && conditions->is_object()) {
+    for (const auto& [key, value] : conditions->items()) name += fmt::format(", {} {}", key, value_text(value));
+  }
+  if (flag_at(claim.definition, "sparse")) name += ", sparse";
+  if (text_at(claim.definition, "per") == "node") name += ", per node";
+  return name;
+}
+
+std::string row_name(const Verdict& verdict) {
+  return fmt::format("{} ({})", metric_name(verdict.claim), origin(verdict));
+}
+
+std::string claimed_cell(const Verdict& verdict) {
+  if (is_typical(verdict)) return "-";
+  const Claim& claim = verdict.claim;
+  const bool strictly = flag_at(claim.definition, "strictly");
+  std::string sign;
+  if (claim.comparison == "<=") sign = strictly ? "< " : "<= ";
+  if (claim.comparison == ">=" && strictly) sign = "> ";
+  if (claim.comparison == "==" && is_user(verdict)) sign = "= ";
+  return sign + claimed_text(claim.value, claim.unit);
+}
+
+std::string measured_cell(const Verdict& verdict) {
+  if (verdict.attained.is_null()) return "-";
+  if (!verdict.attained.is_number()) return value_text(verdict.attained);
+  const double value = verdict.attained.get<double>();
+  return verdict.claim.unit.empty() ? exact_text(value) : quantity_text(value, verdict.claim.unit);
+}
+
+std::string share_cell(const Verdict& verdict) {
+  const auto share = is_typical(verdict) ? std::nullopt : share_of_claim(verdict);
+  return share ? share_text(*share) : "";
+}
+
+std::string span_text(const nlohmann::json& span) {
+  if (!span.is_array() || span.size() != 2 || !span[0].is_number() || !span[1].is_number()) return {};
+  const double low = span[0].get<double>();
+  const double high = span[1].get<double>();
+  return low == high ? number_text(low) : number_text(low) + "-" + number_text(high);
+}
+
+std::string typical_cell(const Verdict& verdict, const std::vector<Verdict>& verdicts) {
+  for (const Verdict& other : verdicts) {
+    if (!is_typical(other) || other.claim.metric != verdict.claim.metric) continue;
+    const auto typical = other.claim.definition.find("typical");
+    if (typical != other.claim.definition.end()) return span_text(*typical);
+    const auto floor = other.claim.definition.find("floor");
+    if (floor != other.claim.definition.end()) return ">= " + span_text(*floor);
+  }
+  return {};
+}
+
+std::string kind_cell(const Verdict& verdict) {
+  if (is_typical(verdict) && verdict.kind == VerdictKind::met) return "as typical";
+  if (is_typical(verdict) && verdict.kind == VerdictKind::not_met) {
+    return verdict.claim.comparison == "<=" ? "high" : "low";
+  }
+  std::string word(to_string(verdict.kind));
+  std::replace(word.begin(), word.end(), '_', ' ');
+  return word;
+}
+
+bool needs_reason(const Verdict& verdict) {
+  return verdict.kind != VerdictKind::met && verdict.kind != VerdictKind::not_measured;
+}
+
+std::string reasons(const std::vector<Verdict>& verdicts) {
+  std::string text;
+  for (const Verdict& verdict : verdicts) {
+    if (!needs_reason(verdict)) continue;
+    text += labelled(" ", fmt::format("{}: {}.", row_name(verdict), verdict.reason), 1, width);
+    for (const std::string& why : verdict.diagnosis) {
+      const std::size_t arrow = why.find(" -> ");
+      text += labelled("", why.substr(0, arrow), 3, width);
+      if (arrow != std::string::npos) text += labelled("   ->", why.substr(arrow + 4), 6, width);
+    }
+  }
+  return text.empty() ? text : "WHY\n" + text;
+}
+
+// Claims that share a reason share a line: a data sheet has many figures.
+std::string left_open(const std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<std::string, std::string>> by_reason;
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.kind != VerdictKind::not_measured) continue;
+    const auto found = std::find_if(by_reason.begin(), by_reason.end(),
+                                    [&](const auto& entry) { return entry.first == verdict.reason; });
+    if (found == by_reason.end()) {
+      by_reason.emplace_back(verdict.reason, row_name(verdict));
+    } else {
+      found->second += "; " + row_name(verdict);
+    }
+  }
+  std::string text;
+  for (const auto& [reason, names] : by_reason) text += labelled(" ", fmt::format("{}: {}.", names, reason), 1, width);
+  return text.empty() ? text : "NOT MEASURED\n" + text;
+}
+
+std::string plural(std::size_t count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+struct Tally {
+  std::size_t all = 0, met = 0, not_met = 0, contradicted = 0, inconclusive = 0, not_measured = 0, implausible = 0;
+  std::size_t low = 0;  // typical values
+  bool sold = false;    // something the seller or a data sheet says does not hold
+};
+
+Tally tally_of(const std::vector<Verdict>& verdicts) {
+  Tally tally;
+  for (const Verdict& verdict : verdicts) {
+    if (is_typical(verdict)) {
+      if (verdict.kind == VerdictKind::not_met) ++tally.low;
+      continue;
+    }
+    if (!verdict.claim.id.starts_with("physics:")) ++tally.all;
+    switch (verdict.kind) {
+      case VerdictKind::met:
+        ++tally.met;
+        break;
+      case VerdictKind::not_met:
+        ++tally.not_met;
+        break;
+      case VerdictKind::contradicted:
+        ++tally.contradicted;
+        break;
+      case VerdictKind::inconclusive:
+        ++tally.inconclusive;
+        break;
+      case VerdictKind::not_measured:
+        ++tally.not_measured;
+        break;
+      case VerdictKind::implausible:
+        ++tally.implausible;
+        break;
+    }
+    const bool fails = verdict.kind == VerdictKind::not_met || verdict.kind == VerdictKind::contradicted;
+    if (fails && !is_user(verdict)) tally.sold = true;
+  }
+  return tally;
+}
+
+std::string opening(const Tally& tally) {
+  const std::size_t judged = tally.met + tally.not_met + tally.contradicted;
+  const std::size_t fails = tally.not_met + tally.contradicted;
+  if (fails > 0) {
+    return fmt::format("{}: {} of {} not met", tally.sold ? "Not what was sold" : "Not as claimed", fails,
+                       plural(tally.all, "claim is", "claims are"));
+  }
+  if (tally.all == 0) return "No claim was judged";
+  if (judged == 0)
+    return fmt::format("Nothing could be judged: 0 of {} answered", plural(tally.all, "claim is", "claims are"));
+  if (judged == tally.all) return tally.all == 1 ? "The claim is met" : fmt::format("All {} claims are met", tally.all);
+  return fmt::format("{} of {} met, none is missed", tally.met, plural(tally.all, "claim is", "claims are"));
+}
+
+}  // namespace
+
+std::string summary(const std::vector<Verdict>& verdicts) {
+  const Tally tally = tally_of(verdicts);
+  std::string text = opening(tally);
+  if (tally.inconclusive > 0) text += fmt::format(", {} inconclusive", tally.inconclusive);
+  if (tally.not_measured > 0) text += fmt::format(", {} not measured", tally.not_measured);
+  if (tally.implausible > 0) text += fmt::format(", {} implausible (a measurement error)", tally.implausible);
+  text += ".";
+  if (tally.low > 0) {
+    text +=
+        fmt::format(" {} worse than on healthy machines of this kind.", plural(tally.low, "figure is", "figures are"));
+  }
+  return text;
+}
+
+std::string verdicts_text(const std::vector<Verdict>& verdicts) {
+  if (verdicts.empty()) return {};
+  Table table({{"claim (source)", false, 44},
+               {"claimed", true, 24},
+               {"measured", true, 24},
+               {"of claim", true, 8},
+               {"typical", true, 12},
+               {"verdict", false, 13}});
+  const auto has_claim = [&](const Verdict& typical) {
+    return std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& other) {
+      return !is_typical(other) && other.claim.metric == typical.claim.metric;
+    });
+  };
+  for (const Verdict& verdict : verdicts) {
+    if (is_typical(verdict) && verdict.kind == VerdictKind::met && has_claim(verdict)) continue;
+    table.add({{row_name(verdict)},
+               {claimed_cell(verdict)},
+               {measured_cell(verdict)},
+               {share_cell(verdict)},
+               {typical_cell(verdict, verdicts)},
+               {kind_cell(verdict)}});
+  }
+  std::string text = table.render(width, false);
+  for (const std::string& part : {reasons(verdicts), left_open(verdicts)}) {
+    if (!part.empty()) text += "\n" + part;
+  }
+  return text;
+}
+
+}  // namespace claimcheck
