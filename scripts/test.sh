@@ -31,7 +31,8 @@ checks() {
   sources '*.cpp' '*.h' | xargs -0 clang-format-14 --dry-run --Werror
   heading "shellcheck"
   sources '*.sh' .ci/run | xargs -0 shellcheck
-  heading "includes and house rules"
+  [[ " ${steps[*]} " != *" tests "* ]] || return 0 # they hold the rest
+  heading "includes, file lengths, headers"
   CLAIMCHECK_SOURCE=$root /usr/bin/python3 tests/e2e/test_includes.py
 }
 
