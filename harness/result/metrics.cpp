@@ -15,7 +15,8 @@ std::vector<Metric> read_table() {
   const auto text = embedded_file("results-schema/metrics.json");
   if (!text) throw std::logic_error("results-schema/metrics.json is not in this binary");
   std::vector<Metric> table;
-  for (const nlohmann::json& row : nlohmann::json::parse(*text).at("metrics")) {
+  const nlohmann::json document = nlohmann::json::parse(*text);
+  for (const nlohmann::json& row : document.at("metrics")) {
     Metric metric;
     metric.key = row.at("key").get<std::string>();
     metric.name = row.at("name").get<std::string>();
