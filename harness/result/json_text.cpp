@@ -140,7 +140,7 @@ std::string cause(const std::string& explanation) {
   }
   if (builder.position > text.size()) throw error(text.size(), "the JSON ends in the middle: the file was cut short");
   const std::size_t at = builder.position > 0 ? builder.position - 1 : 0;
-  for (const std::size_t start : {at, at > 0 ? at - 1 : at}) {
+  for (const std::size_t start : {at > 0 ? at - 1 : at, at}) {  // the sign first
     if (is_number_word(text, start)) {
       throw error(start, "NaN and infinity are not JSON numbers; expected a finite number or null");
     }

@@ -98,9 +98,14 @@ std::optional<double> Shape::number_or_null() const {
 }
 
 int Shape::integer() const {
-  const bool fits = value_.is_number_unsigned()
-                        ? value_.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<int>::max()}
-                        : value_.is_number_integer() && value_.get<std::int64_t>() >= std::numeric_limits<int>::min();
+  constexpr int least = std::numeric_limits<int>::min();
+  constexpr int most = std::numeric_limits<int>::max();
+  bool fits = false;
+  if (value_.is_number_unsigned()) {
+    fits = value_.get<std::uint64_t>() <= std::uint64_t{most};
+  } else if (value_.is_number_integer()) {
+    fits = value_.get<std::int64_t>() >= least && value_.get<std::int64_t>() <= most;
+  }
   if (!fits) expected("an integer of 32 bits");
   return value_.get<int>();
 }
