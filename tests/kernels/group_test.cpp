@@ -1,0 +1,273 @@
+// Collectives against plain sums and copies, for several rank counts, types and sizes, in and out of place.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/host/stream.h"
+#include "tests/kernels/support.h"
+
+namespace claimcheck::kernels {
+namespace {
+
+// More ranks than this machine has cores share them.
+struct Ranks {
+  explicit Ranks(std::size_t count) : platform(open_platform({})) {
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      devices.push_back(platform->ranks()[rank % platform->ranks().size()]);
+      streams.push_back(devices.back()->make_stream());
+      stream_pointers.push_back(streams.back().get());
+    }
+    group = platform->make_group(devices, world);
+  }
+
+  std::unique_ptr<Platform> platform;
+  World world;
+  std::vector<Device*> devices;
+  std::unique_ptr<Group> group;  // ends after the streams
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<Stream*> stream_pointers;
+};
+
+// Small whole numbers: exact in every type, and so are their sums.
+double element(std::size_t rank, std::size_t i) { return static_cast<double>((rank * 5 + i * 3) % 11) - 5.0; }
+
+struct Layout {
+  std::size_t send;        // in units of count
+  std::size_t receive;     // in units of count
+  bool may_be_in_place;    //
+  std::size_t send_at;     // in place: where send starts within the larger buffer, per rank, in units of count
+  std::size_t receive_at;  // likewise
+};
+
+Layout layout_of(Collective collective, std::size_t ranks) {
+  switch (collective) {
+    case Collective::all_reduce:
+    case Collective::broadcast:
+      return {1, 1, true, 0, 0};
+    case Collective::all_gather:
+      return {1, ranks, true, 1, 0};
+    case Collective::reduce_scatter:
+      return {ranks, 1, true, 0, 1};
+    case Collective::send_receive:
+      return {1, 1, false, 0, 0};
+    case Collective::all_to_all:
+      return {ranks, ranks, false, 0, 0};
+  }
+  return {};
+}
+
+// What element i of rank `me` must receive, from the definitions of NCCL's documentation.
+double expected(Collective collective, std::size_t ranks, std::size_t me, std::size_t count, std::size_t i) {
+  double sum = 0;
+  switch (collective) {
+    case Collective::all_reduce:
+      for (std::size_t rank = 0; rank < ranks; ++rank) sum += element(rank, i);
+      return sum;
+    case Collective::reduce_scatter:
+      for (std::size_t rank = 0; rank < ranks; ++rank) sum += element(rank, me * count + i);
+      return sum;
+    case Collective::all_gather:
+      return element(i / count, i % count);
+    case Collective::broadcast:
+      return element(0, i);
+    case Collective::send_receive:
+      return element((me + ranks - 1) % ranks, i);
+    case Collective::all_to_all:
+      return element(i / count, me * count + i % count);
+  }
+  return 0;
+}
+
+void upload_values(Device& device, Stream& stream, Slice target, DataType type, std::size_t count,
+                   std::optional<std::size_t> rank) {
+  std::vector<double> values(count, 7.0);
+  for (std::size_t i = 0; rank && i < count; ++i) values[i] = element(*rank, i);
+  std::vector<std::byte> stored(storage_bytes(type, count));
+  encode(type, values, stored);
+  device.upload(stream, target, stored);
+}
+
+void check(Ranks& ranks, Collective collective, DataType type, std::size_t count, bool in_place) {
+  const std::size_t size = ranks.devices.size();
+  const Layout layout = layout_of(collective, size);
+  const std::size_t unit = storage_bytes(type, count);
+  std::vector<std::unique_ptr<Buffer>> owned;
+  std::vector<Group::Buffers> buffers;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    Device& device = *ranks.devices[rank];
+    Slice send;
+    Slice receive;
+    if (in_place) {
+      owned.push_back(device.allocate(std::max(layout.send, layout.receive) * unit + 1));
+      send = Slice(*owned.back(), layout.send_at * rank * unit, layout.send * unit);
+      receive = Slice(*owned.back(), layout.receive_at * rank * unit, layout.receive * unit);
+    } else {
+      owned.push_back(device.allocate(layout.send * unit + 1));
+      send = Slice(*owned.back(), 0, layout.send * unit);
+      owned.push_back(device.allocate(layout.receive * unit + 1));
+      receive = Slice(*owned.back(), 0, layout.receive * unit);
+      upload_values(device, *ranks.streams[rank], receive, type, layout.receive * count, std::nullopt);
+    }
+    upload_values(device, *ranks.streams[rank], send, type, layout.send * count, rank);
+    buffers.push_back({send, receive});
+  }
+  ranks.group->enqueue(collective, buffers, count, type, ranks.stream_pointers);
+  ranks.group->wait(ranks.stream_pointers, test::patience);
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const std::size_t received = layout.receive * count;
+    const auto bytes = test::downloaded<std::byte>(*ranks.devices[rank], buffers[rank].receive);
+    const std::vector<double> values = decode(type, bytes, received);
+    for (std::size_t i = 0; i < received; ++i)
+      ASSERT_EQ(values[i], expected(collective, size, rank, count, i)) << "rank " << rank << ", element " << i;
+  }
+}
+
+constexpr Collective all_collectives[] = {Collective::all_reduce, Collective::all_gather,   Collective::reduce_scatter,
+                                          Collective::broadcast,  Collective::send_receive, Collective::all_to_all};
+
+class GroupTest : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(GroupTest, CollectivesMatchTheirDefinitions) {
+  Ranks ranks(GetParam());
+  EXPECT_EQ(ranks.group->size(), static_cast<int>(GetParam()));
+  EXPECT_EQ(ranks.group->first_rank(), 0);
+  for (const Collective collective : all_collectives)
+    for (const DataType type :
+         {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16, DataType::int32, DataType::int8})
+      for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{2500}})
+        for (const bool in_place : {false, true}) {
+          if (in_place && !layout_of(collective, ranks.devices.size()).may_be_in_place) continue;
+          SCOPED_TRACE(std::string(to_string(collective)) + " of " + std::to_string(count) + " " +
+                       std::string(to_string(type)) + (in_place ? " in place" : ""));
+          check(ranks, collective, type, count, in_place);
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, GroupTest, testing::Values(1, 2, 3, 5));
+
+TEST(Group, AllRanksGetTheSameBitsAndTheExactSumWithinRounding) {
+  Ranks ranks(3);
+  const std::size_t count = 10007;
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16}) {
+    SCOPED_TRACE(to_string(type));
+    std::vector<std::unique_ptr<Buffer>> owned;
+    std::vector<Group::Buffers> buffers;
+    std::vector<long double> sums(count);
+    std::vector<long double> magnitudes(count);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      owned.push_back(ranks.devices[rank]->allocate(storage_bytes(type, count)));
+      ranks.devices[rank]->fill(*ranks.streams[rank], *owned.back(), type, Pattern::normal, 100 + rank);
+      ranks.streams[rank]->wait(test::patience);
+      const auto values = decode(type, test::downloaded<std::byte>(*ranks.devices[rank], *owned.back()), count);
+      for (std::size_t i = 0; i < count; ++i) sums[i] += values[i], magnitudes[i] += std::fabs(values[i]);
+      buffers.push_back({*owned.back(), *owned.back()});
+    }
+    ranks.group->enqueue(Collective::all_reduce, buffers, count, type, ranks.stream_pointers);
+    ranks.group->wait(ranks.stream_pointers, test::patience);
+    const auto first = test::downloaded<std::byte>(*ranks.devices[0], *owned[0]);
+    for (std::size_t rank = 1; rank < 3; ++rank)
+      EXPECT_EQ(test::downloaded<std::byte>(*ranks.devices[rank], *owned[rank]), first);
+    const auto values = decode(type, first, count);
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_NEAR(values[i], static_cast<double>(sums[i]),
+                  static_cast<double>(magnitudes[i]) * 2.01 * unit_roundoff(type))
+          << i;
+  }
+}
+
+TEST(Group, ManyCollectivesInARowKeepTheirOrder) {
+  Ranks ranks(2);
+  const auto a = test::uploaded(*ranks.devices[0], std::vector<double>(100, 1.0));
+  const auto b = test::uploaded(*ranks.devices[1], std::vector<double>(100, 1.0));
+  const std::vector<Group::Buffers> buffers = {{*a, *a}, {*b, *b}};
+  for (int i = 0; i < 50; ++i)
+    ranks.group->enqueue(Collective::all_reduce, buffers, 100, DataType::fp64, ranks.stream_pointers);
+  ranks.group->wait(ranks.stream_pointers, test::patience);
+  EXPECT_EQ(test::downloaded<double>(*ranks.devices[1], *b), std::vector<double>(100, 0x1p50));
+}
+
+TEST(Group, ARankThatNeverComesEndsTheWait) {
+  Ranks ranks(3);
+  const auto gate = ranks.platform->make_gate();
+  std::vector<std::unique_ptr<Buffer>> owned;
+  std::vector<Group::Buffers> buffers;
+  for (Device* device : ranks.devices) {
+    owned.push_back(device->allocate(64));
+    buffers.push_back({*owned.back(), *owned.back()});
+  }
+  gate->hold(*ranks.streams[1]);
+  ranks.group->enqueue(Collective::all_reduce, buffers, 8, DataType::fp64, ranks.stream_pointers);
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    ranks.group->wait(ranks.stream_pointers, Duration(0.05));
+    FAIL() << "a collective ended without rank 1";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.detail().outcome, Outcome::timed_out);
+    EXPECT_NE(std::string(error.what()).find("within 0.05 s"), std::string::npos) << error.what();
+  }
+  EXPECT_LT(Duration(std::chrono::steady_clock::now() - start).count(), 5.0);
+  // The ranks that had come are free again, and say why.
+  try {
+    ranks.streams[0]->wait(test::patience);
+    FAIL() << "rank 0 ended well";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.detail().outcome, Outcome::timed_out);
+  }
+  EXPECT_THROW(ranks.group->enqueue(Collective::all_reduce, buffers, 8, DataType::fp64, ranks.stream_pointers), Error);
+}
+
+template <class Call>
+std::string refused(Outcome outcome, Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.detail().outcome, outcome) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
+TEST(Group, WhatCannotBeDoneIsRefusedWithTheReason) {
+  Ranks ranks(2);
+  const auto a = ranks.devices[0]->allocate(64);
+  const auto b = ranks.devices[1]->allocate(64);
+  const std::vector<Group::Buffers> buffers = {{*a, *a}, {*b, *b}};
+  const auto enqueue = [&](Collective collective, std::size_t count, DataType type) {
+    return
+        [&, collective, count, type] { ranks.group->enqueue(collective, buffers, count, type, ranks.stream_pointers); };
+  };
+  EXPECT_EQ(refused(Outcome::unsupported, enqueue(Collective::all_reduce, 8, DataType::fp8_e4m3)),
+            "sums of fp8_e4m3 between cores are not supported; fp64, fp32, fp16, bf16, int32 and int8 are");
+  EXPECT_EQ(refused(Outcome::unsupported, enqueue(Collective::all_to_all, 4, DataType::fp64)),
+            "all_to_all cannot work in place: what is received would overwrite what is still to be sent");
+  EXPECT_NE(refused(Outcome::failed, enqueue(Collective::all_reduce, 9, DataType::fp64)).find("needs 72 bytes to send"),
+            std::string::npos);
+  EXPECT_NE(refused(Outcome::failed, enqueue(Collective::all_gather, 8, DataType::fp64)).find("128 to receive"),
+            std::string::npos);
+  struct TwoProcesses : World {
+    int processes() const override { return 2; }
+  } two;
+  EXPECT_NE(refused(Outcome::unsupported, [&] { ranks.platform->make_group(ranks.devices, two); })
+                .find("within one process, and this run has 2"),
+            std::string::npos);
+}
+
+TEST(Group, FactsNameAlgorithmAndTransport) {
+  Ranks ranks(2);
+  const Facts facts = ranks.group->facts();
+  const auto text = [&](std::string_view wanted) -> std::string {
+    for (const auto& [name, fact] : facts)
+      if (name == wanted) return std::get<std::string>(fact);
+    return {};
+  };
+  EXPECT_EQ(text("algorithm"), "direct");
+  EXPECT_EQ(text("transport"), "shared memory");
+}
+
+}  // namespace
+}  // namespace claimcheck::kernels
