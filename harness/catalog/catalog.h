@@ -37,6 +37,7 @@ struct Accelerator {
   std::vector<std::string> aliases;
   nlohmann::json record;  // the whole line, as in the file
   Sources sources;
+  std::string place;  // "accelerators/nvidia.json /accelerators/3"
 };
 
 struct Platform {
@@ -47,12 +48,13 @@ struct Platform {
   std::optional<int> accelerator_count;
   std::optional<int> vcpus;
   std::optional<double> ram_gib;
-  std::optional<double> network_gbps;  // per instance, one way
+  std::optional<double> network_gbps;  // Gb/s, per instance, one way
   std::optional<double> local_nvme_gb;
   std::string status;
   std::vector<std::string> aliases;
   nlohmann::json record;
   Sources sources;
+  std::string place;
 };
 
 struct Price {
@@ -69,6 +71,8 @@ struct Price {
   std::string accelerator;
   std::optional<int> accelerator_count;
   std::string note;
+  std::string outlier;   // why a real price stands apart from its peers
+  std::string unusable;  // why a price is kept but must not be counted with, such as a bid floor
   Sources sources;
   std::string place;  // "prices/aws.csv:17"
 };
@@ -76,8 +80,9 @@ struct Price {
 // What healthy machines of this kind reach with this method. floor < typical <= ceiling.
 struct Expected {
   std::string id;
+  std::string kind;         // "measured" or "vendor_threshold"
   std::string platform;     // platform id, empty: any platform with this accelerator
-  std::string accelerator;  // accelerator id, empty: any
+  std::string accelerator;  // accelerator id, never empty; "unlisted:NAME" for one that has no row
   std::string metric;
   std::optional<double> floor;
   std::optional<double> typical;
@@ -86,8 +91,24 @@ struct Expected {
   nlohmann::json conditions =
       nlohmann::json::object();  // data type, count, fabric class, ECC, MIG or vGPU mode, method
   std::string method;
-  std::string date;
+  std::string date;  // empty when undated
+  std::string note;
+  std::string outlier;   // why it may stand apart from its peers
+  std::string disputed;  // what another source says
+  std::string unusable;  // why it is kept but must not be judged by
   Sources sources;
+  std::string place;
+};
+
+// A dated rate, only where a source names one.
+struct Currency {
+  std::string code;    // ISO
+  double per_usd = 0;  // units of it per US dollar
+  std::string date;    // empty when undated
+  std::string confidence;
+  std::string note;
+  Sources sources;
+  std::string place;
 };
 
 struct CatalogProblem {
@@ -102,21 +123,40 @@ struct Catalog {
   std::vector<Accelerator> accelerators;
   std::vector<Platform> platforms;
   std::vector<Price> prices;
-  std::vector<Expected> expected;
-  nlohmann::json guide_claims;  // catalog/claims/guides.json
+  std::vector<Expected> expected;           // a record for a family ("aws:g5.*") is here once a platform
+  std::vector<Expected> unusable_expected;  // kept and shown, never judged by
+  std::vector<Currency> currencies;
+  nlohmann::json guide_claims;          // catalog/claims/guides.json
+  nlohmann::json guide_contradictions;  // catalog/claims/contradictions.json
 
-  // Look-ups forgive case, punctuation, provider prefixes and the usual aliases. nullptr when unknown.
+  // Look-ups forgive case, punctuation, provider prefixes, counts ("8x H100 SXM") and the usual aliases, also what a
+  // driver calls the card. nullptr when unknown or when several fit ("A100"); near_*() then gives all that fit.
   const Platform* find_platform(std::string_view name) const;
   const Accelerator* find_accelerator(std::string_view name) const;
+  // Ids, best first: what fits an ambiguous name, then by edit distance.
   std::vector<std::string> near_platforms(std::string_view name, std::size_t most = 3) const;
   std::vector<std::string> near_accelerators(std::string_view name, std::size_t most = 3) const;
+  // Its own prices, and the provider's per-chip prices of its accelerator; without unusable ones.
   std::vector<const Price*> prices_of(const Platform& platform) const;
+  // Units per US dollar; USD is 1. Unset when no source names a rate.
+  std::optional<double> per_usd(std::string_view currency) const;
 };
 
 // The embedded catalog, or the one in `directory`. Throws UserError naming file and place.
 Catalog load_catalog(const std::optional<std::filesystem::path>& directory = std::nullopt);
 
+// The dense peak that a GEMM of this type is claimed to reach: fp64 on tensor cores where the card has them, fp8 for
+// both FP8 formats. TFLOPS, TOPS for int8.
+std::optional<double> dense_claim(const Accelerator& accelerator, std::string_view data_type);
+
+// Typical measured / dense claim, for estimates. Takes the accelerator's own values of this type, then its sibling
+// 16-bit type, then another tensor type, then other cards of the same architecture; `basis`, when given, says which in
+// one sentence. Unset when the catalog has nothing to go by.
+std::optional<double> typical_ratio(const Catalog& catalog, const Accelerator& accelerator, std::string_view data_type,
+                                    std::string* basis = nullptr);
+
 // Every rule of `claimcheck catalog check` (docs/catalog.md), over the same files.
+// Problems in the order of files and lines.
 std::vector<CatalogProblem> check_catalog(const std::optional<std::filesystem::path>& directory = std::nullopt);
 
 }  // namespace claimcheck

@@ -1,0 +1,168 @@
+// Expected values against each other and against what the card can do. The mistakes these rules refuse were shipped by
+// others: a floor a thousand times too low, a threshold above what the links carry.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/catalog/checks.h"
+#include "harness/result/json_text.h"
+
+namespace claimcheck::catalog_checks {
+namespace {
+
+constexpr double too_low = 5;             // a floor this far below the claim or a typical value cannot fail
+constexpr double too_low_on_links = 10;   // all-reduce: link rates are further from what is reached
+constexpr double memory_headroom = 1.03;  // H200: 4917 GB/s by its clock, 4800 on the sheet
+constexpr double gemm_headroom = 1.10;    // H100: 1070 TFLOPS at its highest clock, 989 on the sheet
+constexpr double saturated_bytes = 1024.0 * 1024 * 1024;
+constexpr double same_within = 0.05;
+
+const Accelerator* accelerator_of(const Catalog& catalog, const Expected& record) {
+  for (const Accelerator& accelerator : catalog.accelerators) {
+    if (accelerator.id == record.accelerator) return &accelerator;
+  }
+  return nullptr;
+}
+
+bool is_slice(const Expected& record) {
+  return record.conditions.contains("mig") || record.conditions.contains("vgpu");
+}
+
+// What the data sheet claims of the same quantity.
+std::optional<double> claim_of(const Accelerator& card, const std::string& metric) {
+  if (metric.starts_with("memory.")) return card.memory_bandwidth_gbps;
+  if (!metric.starts_with("gemm.")) return std::nullopt;
+  return dense_claim(card, metric.substr(5, metric.rfind('.') - 5));
+}
+
+// GB/s of one direction: 128b/130b coding, facts 4.1.
+std::optional<double> pcie_rate(const Accelerator& card) {
+  const int generation = card.record.value("/pcie_gen"_json_pointer, nlohmann::json()).is_number()
+                             ? card.record.at("pcie_gen").get<int>()
+                             : 0;
+  const int lanes = card.record.value("/pcie_lanes"_json_pointer, nlohmann::json()).is_number()
+                        ? card.record.at("pcie_lanes").get<int>()
+                        : 0;
+  constexpr double per_lane_gen3 = 15.75 / 16;
+  if (generation < 3 || generation > 5 || lanes < 1) return std::nullopt;
+  return per_lane_gen3 * lanes * (generation == 3 ? 1 : generation == 4 ? 2 : 4);
+}
+
+std::optional<double> times(std::optional<double> value, double by) {
+  return value ? std::optional(*value * by) : std::nullopt;
+}
+
+// In one node with in-network reduction every GPU sends and receives its data once, so busbw is at most
+// 2 (n - 1) / n of the link.
+std::optional<double> all_reduce_ceiling(const Accelerator& card, const Expected& record) {
+  const nlohmann::json nodes = record.conditions.value("nodes", nlohmann::json());
+  const nlohmann::json count = record.conditions.value("count", nlohmann::json());
+  if (nodes != 1 || !count.is_number() || count.get<double>() < 2) return std::nullopt;
+  return times(card.interconnect_gbps, (count.get<double>() - 1) / count.get<double>());
+}
+
+std::optional<double> physical_ceiling(const Accelerator& card, const Expected& record) {
+  const std::string& metric = record.metric;
+  if (metric.starts_with("memory.")) return times(claim_of(card, metric), memory_headroom);
+  if (metric.starts_with("gemm.")) return times(claim_of(card, metric), gemm_headroom);
+  if (metric.find(".sum.") != std::string::npos || record.conditions.value("link", "") == "c2c") return std::nullopt;
+  if (metric.starts_with("host_link.")) return pcie_rate(card);
+  if (metric == "p2p.read.gbps" || metric == "p2p.write.gbps") {
+    return card.interconnect_gbps ? times(card.interconnect_gbps, 0.5) : pcie_rate(card);
+  }
+  if (metric == "allreduce.busbw.gbps") return all_reduce_ceiling(card, record);
+  return std::nullopt;
+}
+
+void check_physics(const Accelerator& card, const Expected& record, Problems& problems) {
+  const std::optional<double> ceiling = physical_ceiling(card, record);
+  if (!ceiling) return;
+  for (const auto& [name, value] : {std::pair{"floor", record.floor}, std::pair{"typical", record.typical}}) {
+    if (!value || *value <= *ceiling) continue;
+    refuse(problems, record.place,
+           fmt::format("{} {} {} is above the physical ceiling {:.4g} of {} ({})", name, *value, record.unit, *ceiling,
+                       card.id, record.metric));
+  }
+}
+
+void check_can_fail(const Accelerator& card, const Expected& record, Problems& problems) {
+  if (!record.floor || is_slice(record) || !record.outlier.empty()) return;
+  std::optional<double> claim = claim_of(card, record.metric);
+  double factor = too_low;
+  if (record.metric == "allreduce.busbw.gbps" && record.conditions.value("nodes", nlohmann::json()) == 1) {
+    claim = times(card.interconnect_gbps, 0.5);
+    factor = too_low_on_links;
+  }
+  if (!claim || *record.floor >= *claim / factor) return;
+  refuse(problems, record.place,
+         fmt::format("floor {} {} cannot fail: {} has {:.4g}, a factor {:.0f} more; correct it, or say why in outlier",
+                     *record.floor, record.unit, card.id, *claim, *claim / *record.floor));
+}
+
+// Whether what one record says holds under the other's conditions. A condition that only one names does not part them.
+bool comparable(const Expected& a, const Expected& b) {
+  if (a.accelerator != b.accelerator || a.metric != b.metric) return false;
+  if (!a.platform.empty() && !b.platform.empty() && a.platform != b.platform) return false;
+  for (const auto& item : a.conditions.items()) {
+    const auto other = b.conditions.find(item.key());
+    if (other == b.conditions.end() || *other == item.value()) continue;
+    const bool both_saturated = item.key() == "bytes" && other->is_number() && item.value().is_number() &&
+                                other->get<double>() >= saturated_bytes &&
+                                item.value().get<double>() >= saturated_bytes;
+    if (!both_saturated) return false;
+  }
+  return true;
+}
+
+void check_against_typical(const Catalog& catalog, const Expected& record, Problems& problems) {
+  if (!record.floor) return;
+  const Expected* best = record.typical ? &record : nullptr;
+  for (const Expected& other : catalog.expected) {
+    if (&other == &record || !other.typical || !comparable(record, other)) continue;
+    if (best == nullptr || *other.typical > *best->typical) best = &other;
+  }
+  if (best == nullptr) return;
+  if (*record.floor >= *best->typical) {
+    refuse(problems, record.place,
+           fmt::format("floor {} {}, but the best known machine reaches {} ({})", *record.floor, record.unit,
+                       *best->typical, best->id));
+  } else if (*record.floor < *best->typical / too_low && record.outlier.empty() && !is_slice(record)) {
+    refuse(problems, record.place,
+           fmt::format("floor {} {} cannot fail: {} is typical ({}); correct it, or say why in outlier", *record.floor,
+                       record.unit, *best->typical, best->id));
+  }
+}
+
+void list_rivals(const Catalog& catalog, Problems& problems) {
+  for (std::size_t i = 0; i < catalog.expected.size(); ++i) {
+    for (std::size_t j = i + 1; j < catalog.expected.size(); ++j) {
+      const Expected& a = catalog.expected[i];
+      const Expected& b = catalog.expected[j];
+      if (!a.typical || !b.typical || a.metric != b.metric || a.accelerator != b.accelerator) continue;
+      if (a.platform != b.platform || a.method != b.method || a.conditions != b.conditions) continue;
+      const auto [low, high] = std::minmax(*a.typical, *b.typical);
+      if (high - low <= same_within * high) continue;
+      dispute(problems, b.place,
+              fmt::format("{}: typical {} here, {} at {}, same method and conditions", b.id, *b.typical, *a.typical,
+                          a.place));
+    }
+  }
+}
+
+}  // namespace
+
+void check_expected(const Catalog& catalog, Problems& problems) {
+  std::set<std::string> seen;  // a record for a family stands once a platform and is checked once
+  for (const Expected& record : catalog.expected) {
+    if (!seen.insert(record.place).second) continue;
+    if (const Accelerator* card = accelerator_of(catalog, record)) {
+      check_physics(*card, record, problems);
+      check_can_fail(*card, record, problems);
+    }
+    check_against_typical(catalog, record, problems);
+  }
+  list_rivals(catalog, problems);
+}
+
+}  // namespace claimcheck::catalog_checks
