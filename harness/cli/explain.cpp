@@ -8,9 +8,9 @@
 #include "harness/metrics_page.h"
 #include "harness/nearest.h"
 #include "harness/report/layout.h"
-#include "harness/report/sanitise.h"
 #include "harness/result/json_text.h"
 #include "harness/result/metrics.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck::cli {
 namespace {

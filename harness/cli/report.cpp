@@ -9,7 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/terminal.h"
 #include "harness/report/format.h"
-#include "harness/report/sanitise.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "harness/result/json_text.h"
 #include "harness/result/metrics.h"
 #include "harness/result/shape.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck {
 namespace {
@@ -242,7 +243,7 @@ Document read_document(const std::filesystem::path& file) {
   try {
     return document_from(value);
   } catch (const UserError& error) {
-    throw UserError(fmt::format("{}: {}", file.string(), error.what()), error.code());
+    throw UserError(fmt::format("{}: {}", sanitised_text(file.string()), error.what()), error.code());
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/error.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck {
 namespace {
@@ -127,7 +128,7 @@ std::string cause(const std::string& explanation) {
 
 [[noreturn]] void fail(std::string_view text, const Builder& builder, const std::string& name) {
   const auto error = [&](std::size_t offset, const std::string& what) {
-    return UserError(fmt::format("{}:{}: {}", name, place(text, offset), what));
+    return UserError(fmt::format("{}:{}: {}", sanitised_text(name), place(text, offset), what));
   };
   if (builder.too_deep) {
     throw error(offset_of_depth(text), fmt::format("nested deeper than {} levels; expected a claimcheck document, "
@@ -151,14 +152,15 @@ std::string cause(const std::string& explanation) {
 }  // namespace
 
 std::string read_text(const std::filesystem::path& file) {
-  const std::string name = file.string();
+  const std::string name = sanitised_text(file.string());
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) throw UserError(name + ": no such file; expected a result.json");
   if (std::filesystem::is_directory(status)) {
     const bool inside = std::filesystem::exists(file / "result.json", error);
-    throw UserError(name + ": is a directory; expected a file" +
-                    (inside ? ", such as " + (file / "result.json").string() : ", such as result.json"));
+    throw UserError(
+        name + ": is a directory; expected a file" +
+        (inside ? ", such as " + sanitised_text((file / "result.json").string()) : ", such as result.json"));
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UserError(fmt::format("{}: cannot be opened: {}", name, std::strerror(errno)));

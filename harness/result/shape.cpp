@@ -10,6 +10,7 @@
 #include "harness/error.h"
 #include "harness/nearest.h"
 #include "harness/result/json_text.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck {
 namespace {
@@ -48,7 +49,7 @@ std::string escaped(const std::string& key) {
 }  // namespace
 
 void Shape::fail(const std::string& what) const {
-  throw UserError(fmt::format("{}: {}", where_.empty() ? "/" : where_, what));
+  throw UserError(sanitised_text(fmt::format("{}: {}", where_.empty() ? "/" : where_, what)));
 }
 
 void Shape::expected(const std::string& what) const { fail(fmt::format("expected {}, found {}", what, shown(value_))); }

@@ -11,6 +11,7 @@
 
 #include "harness/error.h"
 #include "harness/result/document.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck {
 namespace {
@@ -34,6 +35,8 @@ class Descriptor {
   int number_;
 };
 
+std::string shown(const fs::path& path) { return sanitised_text(path.string()); }
+
 fs::path directory_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
 UserError write_error(const fs::path& file, int code, std::size_t needed_bytes) {
@@ -45,14 +48,14 @@ UserError write_error(const fs::path& file, int code, std::size_t needed_bytes) 
       free = fmt::format(", {} are free", std::uint64_t{space.f_bavail} * space.f_frsize);
     }
     return UserError(fmt::format(
-        "cannot write {}: {} in {} ({} bytes are needed{}); free some, or choose another place", file.string(),
-        code == EDQUOT ? "the quota is used up" : "no space is left", directory.string(), needed_bytes, free));
+        "cannot write {}: {} in {} ({} bytes are needed{}); free some, or choose another place", shown(file),
+        code == EDQUOT ? "the quota is used up" : "no space is left", shown(directory), needed_bytes, free));
   }
   if (code == ENOENT || code == ENOTDIR) {
     return UserError(
-        fmt::format("cannot write {}: {} is not a directory; create it first", file.string(), directory.string()));
+        fmt::format("cannot write {}: {} is not a directory; create it first", shown(file), shown(directory)));
   }
-  return UserError(fmt::format("cannot write {}: {}", file.string(), std::strerror(code)));
+  return UserError(fmt::format("cannot write {}: {}", shown(file), std::strerror(code)));
 }
 
 // 0 or errno.
@@ -90,7 +93,7 @@ void write_atomically(const fs::path& file, std::string_view text) {
   std::error_code ignored;
   const fs::file_status status = fs::status(file, ignored);
   if (fs::is_directory(status)) {
-    throw UserError(fmt::format("cannot write {}: it is a directory; expected a file name", file.string()));
+    throw UserError(fmt::format("cannot write {}: it is a directory; expected a file name", shown(file)));
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_through(file, text);
 

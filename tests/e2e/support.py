@@ -1,0 +1,103 @@
+"""What the end-to-end tests share: running the built programs, and checking documents against the schemas.
+
+CTest sets CLAIMCHECK_BIN (the folder of the programs) and CLAIMCHECK_SOURCE (the repository). Nothing here reaches
+outside this machine.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from jsonschema import Draft202012Validator, FormatChecker, RefResolver
+
+SOURCE = pathlib.Path(os.environ.get("CLAIMCHECK_SOURCE", pathlib.Path(__file__).parents[2]))
+BIN = pathlib.Path(os.environ.get("CLAIMCHECK_BIN", SOURCE / "build" / "dev" / "bin"))
+SCHEMAS = SOURCE / "results-schema" / "schemas"
+EXAMPLES = SOURCE / "results-schema" / "examples"
+EVENT_MARK = "@claimcheck "
+
+
+def program(name):
+    return str(BIN / name)
+
+
+def run(*arguments, environment=None, name="claimcheck", timeout=120, **options):
+    """Runs `claimcheck ARGUMENTS` (or another program) without a terminal; gives its CompletedProcess with text output.
+
+    `environment` adds to this process's variables; None as a value removes one.
+    """
+    variables = dict(os.environ)
+    for key, value in (environment or {}).items():
+        variables.pop(key, None)
+        if value is not None:
+            variables[key] = value
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([program(name), *map(str, arguments)], env=variables, timeout=timeout, encoding="utf-8",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+
+
+def refuse_constant(word):
+    raise ValueError(f"{word} is not JSON")
+
+
+def parse(text):
+    """Strict JSON: one document, no NaN or infinity."""
+    return json.loads(text, parse_constant=refuse_constant)
+
+
+def load(path):
+    return parse(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+def validator(schema_name):
+    """Of "result", "event", "journal", "metrics" or another schemas/NAME.schema.json, formats checked."""
+    schema = load(SCHEMAS / f"{schema_name}.schema.json")
+    store = {document["$id"]: document for document in map(load, SCHEMAS.glob("*.schema.json")) if "$id" in document}
+    return Draft202012Validator(schema, resolver=RefResolver.from_schema(schema, store=store),
+                                format_checker=FormatChecker())
+
+
+def schema_errors(document, schema_name):
+    """Sentences "PLACE: MESSAGE"; none when the document is valid."""
+    return [f"{error.json_path}: {error.message[:300]}" for error in validator(schema_name).iter_errors(document)]
+
+
+def events_of(text):
+    """The events in a worker's output, foreign text left out."""
+    lines = (line.partition(EVENT_MARK)[2] for line in text.splitlines() if EVENT_MARK in line)
+    return [parse(line) for line in lines]
+
+
+class CommandTest(unittest.TestCase):
+    """A test case with a folder of its own, and assertions on commands."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="claimcheck-e2e-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return path
+
+    def assert_valid(self, document, schema_name):
+        self.assertEqual(schema_errors(document, schema_name), [])
+
+    def assert_exit(self, done, code):
+        self.assertEqual(done.returncode, code, f"{done.args}\nstdout:\n{done.stdout}\nstderr:\n{done.stderr}")
+        return done
+
+    def assert_refused(self, done, *parts, code=2):
+        """Exit code, nothing on stdout, exactly one line on stderr that holds all `parts`."""
+        self.assert_exit(done, code)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("claimcheck: "), done.stderr)
+        for part in parts:
+            self.assertIn(str(part), done.stderr)
+        return done
