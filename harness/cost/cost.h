@@ -27,6 +27,7 @@ struct UsefulRate {
   double per_device = 0;
   int devices = 1;
   double scaling = 1;
+  bool scaling_assumed = false;
   std::string basis;           // one sentence: where each factor comes from
   std::string measurement_id;  // the GEMM that speaks
   bool on_host = false;        // measured on a CPU
@@ -34,8 +35,9 @@ struct UsefulRate {
 };
 
 // bf16 when measured, else the fastest measured of tf32, fp16, fp32, fp64; `data_type` chooses. Unset when no such GEMM
-// is usable in the document.
-std::optional<UsefulRate> useful_rate(const Document& document, const std::string& data_type = "");
+// is usable in the document. `assumed_scaling` counts where several devices worked and no scaling was measured.
+std::optional<UsefulRate> useful_rate(const Document& document, const std::string& data_type = "",
+                                      double assumed_scaling = 0.90);
 
 // Both arguments positive.
 double dollars_per_eflop(double price_per_hour, double useful_tflops);
@@ -60,8 +62,8 @@ struct PricedResult {
   const Document* document = nullptr;
 };
 
-// The `cost` key of a result document (docs/cost.md). Throws UserError: unknown instance, virtual document, a price per
-// GPU-hour without a number of GPUs.
+// The `cost` key of a result document (docs/cost.md). Throws UserError: unknown data type, unknown instance without a
+// price, virtual document. What cannot be priced has a row without a price and a note that says why.
 nlohmann::json cost_json(const std::vector<PricedResult>& results, const Catalog& catalog, const CostOptions& options);
 
 // The table of a cost_json(), at most 100 columns.

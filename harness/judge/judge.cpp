@@ -24,8 +24,9 @@ std::vector<Verdict> physics_verdicts(const Document& document, const std::vecto
   for (const Measurement& measurement : document.measurements) {
     if (!measurement.usable() || !counts(document, measurement)) continue;
     const auto why = implausible(document, measurement, catalog);
-    const bool said = std::any_of(others.begin(), others.end(),
-                                  [&](const Verdict& other) { return other.measurement_id == measurement.id; });
+    const bool said = std::any_of(others.begin(), others.end(), [&](const Verdict& other) {
+      return other.kind == VerdictKind::implausible && other.measurement_id == measurement.id;
+    });
     if (!why || said) continue;
     const Ceiling limit = ceiling(document, measurement, catalog).value();
     Verdict verdict;
@@ -76,6 +77,8 @@ bool has_outcome(const Document& document, std::initializer_list<Outcome> outcom
 }  // namespace
 
 const Platform* platform_of(const Document& document, const Catalog& catalog) {
+  const std::string id = text_at(document.platform, "catalog_id");
+  if (!id.empty()) return catalog.find_platform(id);
   const std::string instance = text_at(document.platform, "instance");
   if (instance.empty()) return nullptr;
   const std::string provider = text_at(document.platform, "provider");

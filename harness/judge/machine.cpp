@@ -9,22 +9,10 @@ namespace {
 
 using nlohmann::json;
 
-// Where the worker's --describe is kept, or an object that holds its members.
-const json& description(const Document& document) {
-  for (const char* key : {"worker", "description"}) {
-    const auto found = document.system.find(key);
-    if (found != document.system.end() && found->is_object()) return *found;
-  }
-  return document.system;
-}
-
 const json& devices_of(const Document& document) {
   static const json none = json::array();
-  for (const json* place : {&document.system, &description(document)}) {
-    const auto found = place->find("devices");
-    if (found != place->end() && found->is_array()) return *found;
-  }
-  return none;
+  const auto found = document.system.find("devices");
+  return found != document.system.end() && found->is_array() ? *found : none;
 }
 
 }  // namespace
@@ -48,13 +36,9 @@ std::optional<double> number_at(const json& facts, const std::string& pointer) {
 }
 
 std::string worker_kind(const Document& document) {
-  for (const json* place : {&document.run, &document.system, &description(document)}) {
-    for (const char* key : {"worker", "kind"}) {
-      std::string kind = text_at(*place, key);
-      if (kind == "host" || kind == "cuda") return kind;
-    }
-  }
-  return {};
+  const auto worker = document.run.find("worker");
+  if (worker == document.run.end()) return {};
+  return worker->is_object() ? text_at(*worker, "kind") : text_at(document.run, "worker");
 }
 
 bool measured_on_host(const Document& document, const Measurement& measurement) {

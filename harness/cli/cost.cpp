@@ -1,0 +1,162 @@
+// claimcheck cost: what a useful EFLOP costs, measured and estimated, ranked.
+#include "harness/cost/cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/catalog/catalog.h"
+#include "harness/cli/commands.h"
+#include "harness/nearest.h"
+#include "harness/report/sanitise.h"
+#include "harness/result/json_text.h"
+
+namespace claimcheck::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> files;
+  std::string instance;
+  std::string price;
+  std::string currency = "USD";
+  std::string term;
+  std::vector<std::string> rates;
+  std::string data_type;
+  std::string provider;
+  std::size_t top = 25;
+  double scaling = 0.90;
+  std::string on_demand;
+  std::string reserved;
+  double years = 1;
+  bool allow_virtual = false;
+  bool json = false;
+};
+
+std::string checked_term(std::string term) {
+  std::replace(term.begin(), term.end(), '-', '_');
+  const std::vector<std::string> terms = {"on_demand", "spot", "reserved_1y", "reserved_3y"};
+  if (term.empty() || std::find(terms.begin(), terms.end(), term) != terms.end()) return term;
+  throw UserError(fmt::format("--term '{}': expected on_demand, spot, reserved_1y or reserved_3y", term));
+}
+
+std::string checked_currency(const std::string& currency) {
+  const bool code = currency.size() == 3 &&
+                    std::all_of(currency.begin(), currency.end(), [](unsigned char c) { return std::isupper(c) != 0; });
+  if (code) return currency;
+  throw UserError(fmt::format("--currency '{}': expected an ISO code such as USD, CNY or EUR", currency));
+}
+
+CostOptions cost_options(const Options& options) {
+  CostOptions cost;
+  cost.currency = checked_currency(options.currency);
+  cost.term = checked_term(options.term);
+  if (!options.instance.empty()) cost.instance = options.instance;
+  if (!options.price.empty()) cost.price = parse_price(options.price, cost.currency);
+  for (const std::string& rate : options.rates) add_rate(cost.rates, rate);
+  cost.data_type = options.data_type;
+  cost.provider = options.provider;
+  cost.top = options.top;
+  cost.assumed_scaling = options.scaling;
+  cost.allow_virtual = options.allow_virtual;
+  if (!(options.scaling > 0) || options.scaling > 1) {
+    throw UserError(fmt::format("--scaling {}: expected a share above 0 and at most 1, such as 0.9", options.scaling));
+  }
+  return cost;
+}
+
+void check_provider(const std::string& provider, const Catalog& catalog) {
+  if (provider.empty()) return;
+  std::vector<std::string> providers;
+  for (const Platform& platform : catalog.platforms) {
+    if (platform.provider == provider) return;
+    if (std::find(providers.begin(), providers.end(), platform.provider) == providers.end()) {
+      providers.push_back(platform.provider);
+    }
+  }
+  throw UserError(
+      fmt::format("--provider '{}' is not in the catalog: expected one of {}", provider, fmt::join(providers, ", ")));
+}
+
+void show(const nlohmann::json& value, bool as_json, const std::string& text) {
+  fmt::print("{}", as_json ? dump_json(value) + "\n" : text);
+}
+
+// Only --on-demand, --reserved and --years: no catalog, no result.
+ExitCode compare(const Options& options) {
+  if (options.on_demand.empty() || options.reserved.empty()) {
+    throw UserError(
+        "--on-demand and --reserved go together: one price an hour each, such as --on-demand 28 "
+        "--reserved 12 --years 3");
+  }
+  const std::string currency = checked_currency(options.currency);
+  const nlohmann::json terms =
+      terms_json(parse_price(options.on_demand, currency), parse_price(options.reserved, currency), options.years);
+  show({{"terms", terms}}, options.json, terms_text(terms));
+  return ExitCode::ok;
+}
+
+// Asked to price a result, and not one could be.
+ExitCode code_of(const nlohmann::json& cost) {
+  const nlohmann::json& results = cost["results"];
+  const bool any = std::any_of(results.begin(), results.end(),
+                               [](const nlohmann::json& result) { return !result["useful"].is_null(); });
+  return results.empty() || any ? ExitCode::ok : ExitCode::incomplete;
+}
+
+ExitCode price(const Options& options, const Global& global) {
+  if (!options.on_demand.empty() || !options.reserved.empty()) return compare(options);
+  const CostOptions cost = cost_options(options);
+  const Catalog catalog = load_catalog(global.catalog_directory);
+  check_provider(options.provider, catalog);
+  std::vector<Document> documents;
+  for (const auto& file : options.files) documents.push_back(sanitised(read_document(file)));
+  std::vector<PricedResult> results;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    results.push_back({sanitised_text(options.files[i].string()), &documents[i]});
+  }
+  if (results.size() == 1) results.front().label = "this result";
+  const nlohmann::json answer = cost_json(results, catalog, cost);
+  show(answer, options.json, cost_text(answer));
+  return code_of(answer);
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Global& global) {
+  CLI::App* command = app.add_subcommand("cost", "Price a useful EFLOP: of results, and of the whole catalog, ranked");
+  auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->files, "Result documents; none: rank the catalog")->type_name("");
+  command->add_option("--instance", options->instance, "Instance type of the result, or to look at")->type_name("ID");
+  command->add_option("--price", options->price, "What is paid: 98.32 or 98.32/node-hour, 2.49/gpu-hour; 0: free trial")
+      ->type_name("PRICE");
+  command->add_option("--currency", options->currency, "Of prices without one, and of the table")->type_name("CODE");
+  command->add_option("--term", options->term, "on_demand, spot, reserved_1y or reserved_3y; none: all")
+      ->type_name("TERM");
+  command->add_option("--fx", options->rates, "Units of a currency per US dollar; may be given several times")
+      ->type_name("CODE=RATE")
+      ->allow_extra_args(false);
+  command->add_option("--dtype", options->data_type, "Data type; default: the result's bf16 or fastest")
+      ->type_name("TYPE");
+  command->add_option("--provider", options->provider, "Only this provider's rows of the catalog")->type_name("NAME");
+  command->add_option("--top", options->top, "Rows of the catalog, 0: all")->type_name("N");
+  command->add_option("--scaling", options->scaling, "Scaling assumed for several devices where it is not measured")
+      ->type_name("SHARE");
+  command->add_option("--on-demand", options->on_demand, "Compare this price an hour ...")
+      ->type_name("PRICE")
+      ->group("Terms");
+  command->add_option("--reserved", options->reserved, "... with this one")->type_name("PRICE")->group("Terms");
+  command->add_option("--years", options->years, "Over so many years")->type_name("N")->group("Terms");
+  command->add_flag("--allow-virtual", options->allow_virtual, "Price results of virtual devices, too (tests)");
+  command->add_flag("--json", options->json, "One JSON document on stdout, nothing else");
+  command->footer(
+      "Examples:\n"
+      "  claimcheck cost OUT/result.json --price 2.49/gpu-hour\n"
+      "  claimcheck cost --instance aws:p4d.24xlarge\n"
+      "  claimcheck cost --on-demand 28 --reserved 12 --years 3");
+  command->callback([options, &global] { global.exit_code = price(*options, global); });
+}
+
+}  // namespace claimcheck::cli

@@ -1,0 +1,224 @@
+// The cost table for people, at most 100 columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/cost/cost.h"
+#include "harness/cost/list_price.h"
+#include "harness/cost/money.h"
+#include "harness/judge/machine.h"
+#include "harness/judge/number.h"
+#include "harness/report/layout.h"
+#include "harness/report/quantity.h"
+
+namespace claimcheck {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t width = 100;
+constexpr std::size_t indent = 10;
+
+std::string age_text(const json& price) {
+  if (text_at(price, "source") == "--price") return "your price";
+  std::string text = price["as_of"].is_null() ? "undated" : price["as_of"].get<std::string>();
+  if (price["age_days"].is_number()) text += fmt::format(", {} days old", price["age_days"].get<int>());
+  if (price["stale"].get<bool>()) text += ", stale";
+  return text;
+}
+
+// Sources that rows refer to by number: many rows share one.
+class Footnotes {
+ public:
+  std::string mark(const json& price) {
+    if (text_at(price, "source") == "--price") return "yours";
+    const std::string text = fmt::format("{}: {}", age_text(price), text_at(price, "source"));
+    const auto found = std::find(texts_.begin(), texts_.end(), text);
+    const auto number = found - texts_.begin() + 1;
+    if (found == texts_.end()) texts_.push_back(text);
+    return fmt::format("[{}]", number);
+  }
+
+  std::string text() const {
+    std::string lines;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      lines += labelled(i == 0 ? " prices" : "", fmt::format("[{}] {}", i + 1, texts_[i]), indent, width);
+    }
+    return lines;
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+std::string money_or_dash(const json& value, const std::string& currency) {
+  return value.is_number() ? money_text(value.get<double>(), currency) : "-";
+}
+
+std::string tflops_text(double tflops) {
+  return tflops >= 1000 ? number_text(tflops / 1000) + " PFLOPS" : number_text(tflops) + " TFLOPS";
+}
+
+std::string sensitivity_text(const json& what, const std::string& currency) {
+  const auto money = [&](const json& value) { return money_text(value.get<double>(), currency); };
+  std::string text =
+      fmt::format("per EFLOP at price -10 % {}, +10 % {}", money(what["price_minus_10"]), money(what["price_plus_10"]));
+  for (const char* key : {"scaling_low", "scaling_high"}) {
+    const auto found = what.find(key);
+    if (found == what.end()) continue;
+    text += fmt::format("{} {} {}", key == std::string("scaling_low") ? "; at scaling" : ",",
+                        number_text((*found)["scaling"]), money((*found)["per_eflop"]));
+  }
+  return text;
+}
+
+// "useful bf16: 612 x 8 x 0.94 = 4.60 PFLOPS -> $3.32 per EFLOP (claimed: $1.93)"
+std::string headline_text(const json& result, bool several) {
+  const std::string label = several ? text_at(result, "label") + ": " : "";
+  const json& useful = result["useful"];
+  if (useful.is_null()) return label + "not priced: " + text_at(result, "note");
+  std::string text = fmt::format("{}useful {}: {} = {}", label, text_at(useful, "data_type"), text_at(useful, "basis"),
+                                 tflops_text(useful["tflops"]));
+  if (result.contains("per_eflop")) {
+    const std::string currency = result["currency"];
+    text += fmt::format(" -> {} per EFLOP", money_text(result["per_eflop"], currency));
+    if (result.contains("claimed_per_eflop")) {
+      text += fmt::format(" (claimed: {})", money_text(result["claimed_per_eflop"], currency));
+    }
+  }
+  const std::string note = text_at(result, "note");
+  return note.empty() ? text : text + "; " + note;
+}
+
+std::string results_text(const json& cost) {
+  std::string text;
+  const json& results = cost["results"];
+  for (const json& result : results) {
+    text += labelled(text.empty() ? "COST" : "", headline_text(result, results.size() > 1), indent, width);
+    if (result.contains("sensitivity")) {
+      text += labelled("", sensitivity_text(result["sensitivity"], result["currency"]), indent, width);
+    }
+  }
+  return text;
+}
+
+std::string instance_text(const json& instance, const std::string& currency) {
+  std::string what = text_at(instance, "id");
+  if (instance["accelerator"].is_string() && instance["accelerator_count"].is_number()) {
+    what += fmt::format(", {} x {}", instance["accelerator_count"].get<int>(), text_at(instance, "accelerator"));
+  }
+  std::string text = labelled("INSTANCE", what, indent, width);
+  if (instance["useful_tflops"].is_number()) {
+    text += labelled("",
+                     fmt::format("estimate of useful {}: {} = {}", text_at(instance, "data_type"),
+                                 text_at(instance, "basis"), tflops_text(instance["useful_tflops"])),
+                     indent, width);
+  }
+  if (instance.contains("sensitivity")) {
+    text += labelled("", sensitivity_text(instance["sensitivity"], currency), indent, width);
+  }
+  Table table({{"term", false, 16},
+               {"region", false, 16},
+               {"node-hour", true, 18},
+               {"GPU-hour", true, 16},
+               {"/EFLOP", true, 12},
+               {"price", false, 40}});
+  Footnotes notes;
+  for (const json& row : instance["prices"]) {
+    const std::string shown = row["currency"];
+    table.add({{term_text(row["term"])},
+               {text_at(row, "region")},
+               {price_text(row["per_hour"], shown)},
+               {row["per_gpu_hour"].is_number() ? price_text(row["per_gpu_hour"], shown) : "-"},
+               {money_or_dash(row["per_eflop"], shown)},
+               {age_text(row["price"]) + " " + notes.mark(row["price"])}});
+  }
+  if (!table.empty()) text += table.render(width, false) + notes.text();
+  for (const json& term : instance["unknown_terms"]) {
+    text += labelled("", fmt::format("{}: no price is known", term_text(term)), indent, width);
+  }
+  const std::string note = text_at(instance, "note");
+  return note.empty() ? text : text + labelled("", note, indent, width);
+}
+
+std::string basis_cell(const json& row) {
+  if (row["kind"] == "measured") return "measured";
+  return row.value("stand_in", false) ? "estimate*" : "estimate";
+}
+
+std::string ranking_text(const json& cost) {
+  const std::string currency = cost["currency"];
+  Table table({{"rank", true, 4},
+               {"platform", false, 38},
+               {"term", false, 15},
+               {currency + "/h", true, 12},
+               {"useful", true, 12},
+               {"/EFLOP", true, 11},
+               {"basis", false, 9},
+               {"region", false, 16},
+               {"price", false, 5}});
+  Footnotes notes;
+  for (const json& row : cost["rows"]) {
+    const std::string shown = row["currency"];
+    table.add({{row["rank"].is_number() ? std::to_string(row["rank"].get<int>()) : "-"},
+               {text_at(row, "label")},
+               {term_text(row["term"])},
+               {money_text(row["per_hour"], shown)},
+               {row["useful_tflops"].is_number() ? number_text(row["useful_tflops"]) : "-"},
+               {money_or_dash(row["per_eflop"], shown)},
+               {basis_cell(row)},
+               {text_at(row, "region")},
+               {notes.mark(row["price"])}});
+  }
+  return table.empty() ? std::string() : table.render(width, false) + notes.text();
+}
+
+// What the reader has to know to trust or doubt the table.
+std::string remarks(const json& cost) {
+  std::vector<std::string> lines;
+  const json& rows = cost["rows"];
+  const auto any = [&](auto holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+  if (any([](const json& row) { return row["kind"] == "estimate"; })) {
+    lines.push_back(
+        fmt::format("useful: TFLOPS in {}. *estimate*: dense claim x typical ratio x devices x {} scaling assumed for "
+                    "more than one "
+                    "(--scaling); the cheapest region of each platform and term.",
+                    text_at(cost, "data_type"), number_text(cost["assumed_scaling"])));
+  }
+  if (any([](const json& row) { return row.value("stand_in", false); })) {
+    lines.push_back(
+        "estimate*: nothing measured is known of this accelerator, so the median ratio of others stands in.");
+  }
+  for (const json& row : rows) {
+    const std::string note = text_at(row, "note");
+    if (row["kind"] == "measured" && !note.empty()) lines.push_back(text_at(row, "label") + ": " + note + ".");
+  }
+  for (const auto& [currency, count] : cost["unconverted"].items()) {
+    lines.push_back(
+        fmt::format("{} rows in {} are not ranked: no dated rate is known; pass --fx {}=RATE (units per US "
+                    "dollar).",
+                    count.get<std::size_t>(), currency, currency));
+  }
+  const std::size_t hidden = cost["hidden_rows"];
+  if (hidden > 0) lines.push_back(fmt::format("{} more rows: --top 0 shows all.", hidden));
+  std::string text;
+  for (const std::string& line : lines) text += labelled(text.empty() ? " notes" : "", line, indent, width);
+  return text;
+}
+
+}  // namespace
+
+std::string cost_text(const json& cost) {
+  if (!cost.is_object()) return {};
+  std::string text = results_text(cost);
+  if (cost.contains("instance")) text += instance_text(cost["instance"], cost["currency"]);
+  const std::string ranking = ranking_text(cost);
+  if (!ranking.empty()) {
+    if (!text.empty()) text += '\n';
+    text += ranking;
+  }
+  return text + remarks(cost);
+}
+
+}  // namespace claimcheck
