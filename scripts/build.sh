@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures (once) and builds targets of a preset, quietly: the log's end is shown when something fails.
+# Configures (once) and builds targets of a preset; shows the end of the log when that fails.
 #   scripts/build.sh PRESET [CMAKE_OPTION...] [-- TARGET...]
 set -euo pipefail
 
@@ -29,13 +29,16 @@ if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 fi
 
-show_progress() { # one line that rewrites itself, on a terminal
-  if [[ -t 2 ]]; then
-    sed -un 's/^\(\[[0-9]*\/[0-9]*\]\).*/\1/p' | while read -r step; do printf '\rbuild: %s ' "$step" >&2; done
-    printf '\r\033[K' >&2
-  else
-    cat >/dev/null
-  fi
+# Says that there is something to build, once there is; then one line that rewrites itself, on a terminal.
+show_progress() {
+  local line told=
+  while IFS= read -r line; do
+    [[ $line =~ ^(\[[0-9]+/[0-9]+\])\ (Building|Linking) ]] || continue
+    [[ $told ]] || printf 'build: %s (%s), log in %s\n' "${targets[*]}" "$preset" "$log" >&2
+    told=yes
+    [[ ! -t 2 ]] || printf '\rbuild: %s ' "${BASH_REMATCH[1]}" >&2
+  done
+  [[ ! $told || ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
 failed() {
@@ -45,9 +48,7 @@ failed() {
 }
 
 if [[ ! -f $directory/build.ninja ]]; then
+  printf 'build: configuring %s\n' "$preset" >&2
   cmake --preset "$preset" "${options[@]}" >"$log" 2>&1 || { rm -f "$directory/build.ninja"; failed; }
-fi
-if [[ -n $(ninja -C "$directory" -n "${targets[@]}" 2>&1 | grep -v -e '^ninja: ' || true) ]]; then
-  printf 'build: %s (%s), log in %s\n' "${targets[*]}" "$preset" "$log" >&2
 fi
 cmake --build "$directory" --target "${targets[@]}" 2>&1 </dev/null | tee "$log" | show_progress || failed

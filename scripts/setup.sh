@@ -45,7 +45,7 @@ missing_headers() {
 }
 
 install() {
-  local log sudo=() name tries
+  local sudo=() name tries
   name=$(sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null | tr -d '"') || true
   command -v apt-get >/dev/null ||
     fail "no apt-get on ${name:-this system}: install by hand what Debian calls: $*"
@@ -56,7 +56,7 @@ install() {
     "${sudo[@]}" true 2>/dev/null || fail "sudo does not let this user in: ask an administrator for: apt-get install $*"
   fi
   say "installing with apt-get: $*"
-  log=$(mktemp)
+  log=$(mktemp) # not local: the trap outlives this function
   trap 'rm -f "$log"' EXIT
   # A machine that has just started often updates itself and holds the lock: wait up to five minutes.
   for tries in {1..60}; do
