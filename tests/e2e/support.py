@@ -10,13 +10,16 @@ import subprocess
 import tempfile
 import unittest
 
-from jsonschema import Draft202012Validator, FormatChecker, RefResolver
+import jsonschema
 
 SOURCE = pathlib.Path(os.environ.get("CLAIMCHECK_SOURCE", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("CLAIMCHECK_BIN", SOURCE / "build" / "dev" / "bin"))
 SCHEMAS = SOURCE / "results-schema" / "schemas"
 EXAMPLES = SOURCE / "results-schema" / "examples"
 EVENT_MARK = "@claimcheck "
+
+# Ubuntu 22.04 ships jsonschema 3.2, whose newest draft is 7; what the schemas use means the same in both.
+Validator = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
 
 
 def program(name):
@@ -55,13 +58,14 @@ def validator(schema_name):
     """Of "result", "event", "journal", "metrics" or another schemas/NAME.schema.json, formats checked."""
     schema = load(SCHEMAS / f"{schema_name}.schema.json")
     store = {document["$id"]: document for document in map(load, SCHEMAS.glob("*.schema.json")) if "$id" in document}
-    return Draft202012Validator(schema, resolver=RefResolver.from_schema(schema, store=store),
-                                format_checker=FormatChecker())
+    return Validator(schema, resolver=jsonschema.RefResolver.from_schema(schema, store=store),
+                     format_checker=jsonschema.FormatChecker())
 
 
 def schema_errors(document, schema_name):
     """Sentences "PLACE: MESSAGE"; none when the document is valid."""
-    return [f"{error.json_path}: {error.message[:300]}" for error in validator(schema_name).iter_errors(document)]
+    return ["/" + "/".join(map(str, error.absolute_path)) + ": " + error.message[:300]
+            for error in validator(schema_name).iter_errors(document)]
 
 
 def events_of(text):
