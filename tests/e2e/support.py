@@ -26,19 +26,19 @@ def program(name):
     return str(BIN / name)
 
 
-def run(*arguments, environment=None, name="claimcheck", timeout=120, **options):
-    """Runs `claimcheck ARGUMENTS` (or another program) without a terminal; gives its CompletedProcess with text output.
+def claimcheck(*arguments, environment=None, timeout=120, **options):
+    """Runs `claimcheck ARGUMENTS` without a terminal; gives its CompletedProcess with text output.
 
-    `environment` adds to this process's variables; None as a value removes one.
+    `environment` adds to this process's variables; None as a value removes one. `options` go to subprocess.run().
     """
     variables = dict(os.environ)
     for key, value in (environment or {}).items():
         variables.pop(key, None)
         if value is not None:
             variables[key] = value
-    options.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run([program(name), *map(str, arguments)], env=variables, timeout=timeout, encoding="utf-8",
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+    defaults = {"env": variables, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                "encoding": "utf-8", "check": False}
+    return subprocess.run([program("claimcheck"), *map(str, arguments)], timeout=timeout, **{**defaults, **options})
 
 
 def refuse_constant(word):
@@ -66,6 +66,12 @@ def schema_errors(document, schema_name):
     """Sentences "PLACE: MESSAGE"; none when the document is valid."""
     return ["/" + "/".join(map(str, error.absolute_path)) + ": " + error.message[:300]
             for error in validator(schema_name).iter_errors(document)]
+
+
+def validate(document, schema_name):
+    """AssertionError with every place where the document breaks its schema."""
+    errors = schema_errors(document, schema_name)
+    assert not errors, "\n".join(errors)
 
 
 def events_of(text):
