@@ -54,7 +54,7 @@ std::string case_text(const Measurement& measurement) {
   const std::size_t slash = measurement.id.find('/');
   if (slash == std::string::npos) return {};
   std::string text;
-  // "ranks:2,bytes:1024" or "ranks:2/bytes:1024": one word a parameter.
+  // "m:8,n:4" or "bytes:1024/in_place": one word a parameter.
   for (std::size_t at = slash + 1; at <= measurement.id.size();) {
     const std::size_t end = std::min(measurement.id.find_first_of(",/", at), measurement.id.size());
     const std::string part = measurement.id.substr(at, end - at);
@@ -70,6 +70,7 @@ std::string case_text(const Measurement& measurement) {
       text += value + (value == "1" ? " rank" : " ranks");
     } else {
       text += value.empty() ? name : name + ' ' + value;
+      std::replace(text.begin(), text.end(), '_', ' ');  // in_place
     }
     at = end + 1;
   }

@@ -173,6 +173,17 @@ void add_zeros(Table& table, const Measurement& zeros, const Cases& random) {
   table.note(text, reason_indent);
 }
 
+// ", 8 ranks" where all cases are of that many and their ids do not say so.
+std::string ranks_text(const Cases& cases) {
+  const nlohmann::json ranks = cases.front()->conditions.value("ranks", nlohmann::json());
+  const bool same = std::all_of(cases.begin(), cases.end(), [&](const Measurement* measurement) {
+    return measurement->conditions.value("ranks", nlohmann::json()) == ranks &&
+           measurement->id.find("ranks:") == std::string::npos;
+  });
+  if (!same || !ranks.is_number()) return {};
+  return fmt::format(", {} ranks", number_text(ranks.get<double>()));
+}
+
 void add_metric(Table& table, const std::string& metric, const Cases& all) {
   Cases with_value;
   Cases zeros;
@@ -181,7 +192,9 @@ void add_metric(Table& table, const std::string& metric, const Cases& all) {
   if (all.empty()) return;
   const bool one_row = shown.size() == 1;
   if (!one_row) {
-    table.note(shown.size() == with_value.size() ? metric : fmt::format("{} ({} cases)", metric, with_value.size()), 1);
+    const std::string heading = with_value.empty() ? metric : metric + ranks_text(with_value);
+    table.note(shown.size() == with_value.size() ? heading : fmt::format("{} ({} cases)", heading, with_value.size()),
+               1);
   }
   for (const Shown& row : shown) {
     const std::string label = label_of(row);

@@ -99,6 +99,8 @@ TEST(quantity, cases_are_named_by_what_sets_them_apart) {
   EXPECT_EQ(case_text(measured("allreduce/ranks:2,bytes:67108864", "", 1, "")), "2 ranks, 64 MiB");
   EXPECT_EQ(case_text(measured("scaling.memory/ranks:1", "", 1, "")), "1 rank");
   EXPECT_EQ(case_text(measured("gemm.bf16/zeros", "", 1, "")), "zeros");
+  EXPECT_EQ(case_text(measured("allreduce/bytes:1048576/in_place", "", 1, "")), "1 MiB, in place");
+  EXPECT_EQ(case_text(measured("gemm.fp32/m:8192,n:6144,k:4096", "", 1, "")), "m 8192, n 6144, k 4096");
   EXPECT_EQ(case_text(measured("x/bytes:99999999999999999999", "", 1, "")), "bytes 99999999999999999999");
 }
 
@@ -249,9 +251,9 @@ TEST(report, every_measurement_has_its_spread_or_its_reason) {
 
 TEST(report, many_sizes_are_condensed_to_those_that_speak) {
   const std::string text = report::measurements_text(example(), {});
-  EXPECT_THAT(text, HasSubstr(" allreduce.busbw.gbps (5 cases)\n"));
-  EXPECT_THAT(text, HasSubstr("2 ranks, 1 MiB, best"));
-  EXPECT_THAT(text, HasSubstr("2 ranks, 64 MiB, largest"));
+  EXPECT_THAT(text, HasSubstr(" allreduce.busbw.gbps, 2 ranks (5 cases)\n"));
+  EXPECT_THAT(text, HasSubstr("   1 MiB, best "));
+  EXPECT_THAT(text, HasSubstr("   64 MiB, largest "));
   EXPECT_THAT(text, Not(HasSubstr("64 KiB")));
   EXPECT_THAT(line_with(text, {"allreduce.latency.us"}), HasSubstr(" us"));
 }
