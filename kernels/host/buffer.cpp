@@ -44,7 +44,7 @@ Mapping::Mapping(std::size_t size_bytes) {
   if (aligned != start) munmap(whole, aligned - start);
   const std::size_t behind = alignment - (aligned - start);
   if (behind != 0) munmap(address_ + mapped_bytes_, behind);
-  madvise(address_, mapped_bytes_, MADV_HUGEPAGE);
+  if (alignment == huge_page_bytes) madvise(address_, mapped_bytes_, MADV_HUGEPAGE);
 }
 
 Mapping::~Mapping() { munmap(address_, mapped_bytes_); }

@@ -19,6 +19,7 @@ namespace claimcheck::kernels::host {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t small_bytes = std::size_t{1} << 20;
 constexpr std::size_t page_doubles = page_bytes / sizeof(double);
 
 Error mistake(std::string text) {
@@ -160,7 +161,8 @@ std::unique_ptr<Timer> HostDevice::make_timer() { return std::make_unique<HostTi
 
 std::unique_ptr<Buffer> HostDevice::allocate(std::size_t size_bytes, Placement placement) {
   auto mapping = std::make_shared<Mapping>(size_bytes);
-  // A page belongs to the memory next to the core that touches it first.
+  // A page belongs to the memory next to the core that touches it first. Small buffers are left to whoever comes.
+  if (size_bytes < small_bytes) return std::make_unique<HostBuffer>(std::move(mapping), size_bytes, placement);
   HostStream stream;
   stream.enqueue([team = team_, mapping, size_bytes](const std::stop_token&) {
     team->run([&](int thread) {

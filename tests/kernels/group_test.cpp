@@ -138,7 +138,7 @@ TEST_P(GroupTest, CollectivesMatchTheirDefinitions) {
   for (const Collective collective : all_collectives)
     for (const DataType type :
          {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16, DataType::int32, DataType::int8})
-      for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{2500}})
+      for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{2500}})
         for (const bool in_place : {false, true}) {
           if (in_place && !layout_of(collective, ranks.devices.size()).may_be_in_place) continue;
           SCOPED_TRACE(std::string(to_string(collective)) + " of " + std::to_string(count) + " " +
