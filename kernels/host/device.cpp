@@ -204,12 +204,14 @@ void HostDevice::download(Stream& stream, std::span<std::byte> target, Slice sou
 
 void HostDevice::memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) {
   const Arrays arrays = arrays_of(kernel, a, b, c);
-  // What fits the caches is better left in them; so is everything when their size is unknown.
   const std::size_t moved = arrays.count * sizeof(double) * static_cast<std::size_t>(arrays_moved(kernel));
-  const bool bypass = facts_.last_level_cache_bytes != 0 && moved > facts_.last_level_cache_bytes;
-  host(stream).enqueue([team = team_, kernel, arrays, scalar, bypass](const std::stop_token&) {
+  host(stream).enqueue([team = team_, kernel, arrays, scalar, bypass = past_caches(moved)](const std::stop_token&) {
     run_memory_kernel(*team, kernel, arrays, scalar, bypass);
   });
+}
+
+bool HostDevice::past_caches(std::size_t bytes) const {
+  return facts_.last_level_cache_bytes != 0 && bytes > facts_.last_level_cache_bytes;
 }
 
 std::unique_ptr<Gemm> HostDevice::make_gemm(DataType type, const GemmShape& shape) {
@@ -221,10 +223,11 @@ void HostDevice::copy(Stream& stream, Slice target, Slice source, CopyEngine /*e
   if (target.size_bytes != source.size_bytes)
     throw mistake(fmt::format("{} bytes cannot be copied to a slice of {}", source.size_bytes, target.size_bytes));
   host(stream).enqueue([team = team_, to = region_of(target, "the slice to copy to"),
-                        from = region_of(source, "the slice to copy from")](const std::stop_token&) {
+                        from = region_of(source, "the slice to copy from"),
+                        bypass = past_caches(2 * target.size_bytes)](const std::stop_token&) {
     team->run([&](int thread) {
       const Share share = share_of(to.size_bytes, thread, team->size(), page_bytes);
-      std::memcpy(to.address + share.first, from.address + share.first, share.count);
+      copy_bytes(to.address + share.first, from.address + share.first, share.count, bypass);
     });
   });
 }

@@ -18,6 +18,8 @@ class HostDevice final : public Device {
   HostDevice(DeviceFacts facts, std::vector<int> cores, std::vector<int> all_cpus, bool whole_machine);
 
   int first_core() const { return cores_.front(); }
+  // Whether so many bytes are better written past the caches than left in them. Unknown caches: no.
+  bool past_caches(std::size_t bytes) const;
 
   const DeviceFacts& facts() const override { return facts_; }
   std::unique_ptr<Watch> watch() override;

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "kernels/host/buffer.h"
 #include "kernels/host/device.h"
 #include "kernels/host/group_reduce.h"
+#include "kernels/host/memory_loops.h"
 #include "kernels/host/stream.h"
 #include "kernels/host/team.h"
 
@@ -40,6 +40,7 @@ struct Operation {
   Collective collective{};
   DataType type{};
   std::size_t count = 0;  // elements, as Group::enqueue defines it
+  bool bypass = false;    // what is received does not fit the caches
   std::vector<Region> send;
   std::vector<Region> receive;
   Aborted aborted;
@@ -76,11 +77,7 @@ void sum_part(const Operation& operation, int rank) {
   } else {
     targets.push_back(operation.receive[me].address);
   }
-  sum_slices(operation.type, sources, targets, slice.count);
-}
-
-void copy_part(std::byte* target, const std::byte* source, std::size_t bytes) {
-  if (target != source && bytes != 0) std::memcpy(target, source, bytes);  // the same address: in place
+  sum_slices(operation.type, sources, targets, slice.count, operation.bypass);
 }
 
 void do_part(const Operation& operation, int rank) {
@@ -88,6 +85,9 @@ void do_part(const Operation& operation, int rank) {
   const auto ranks = operation.send.size();
   const std::size_t bytes = operation.bytes(operation.count);
   std::byte* const mine = operation.receive[me].address;
+  const auto copy_part = [&](std::byte* target, const std::byte* source) {
+    if (target != source) copy_bytes(target, source, bytes, operation.bypass);  // the same address: in place
+  };
   switch (operation.collective) {
     case Collective::all_reduce:
     case Collective::reduce_scatter:
@@ -95,17 +95,17 @@ void do_part(const Operation& operation, int rank) {
     case Collective::all_gather:
       for (std::size_t i = 0; i < ranks; ++i) {
         const std::size_t from = (me + i) % ranks;  // not all from the same rank at the same time
-        copy_part(mine + from * bytes, operation.send[from].address, bytes);
+        copy_part(mine + from * bytes, operation.send[from].address);
       }
       return;
     case Collective::broadcast:
-      return copy_part(mine, operation.send[0].address, bytes);
+      return copy_part(mine, operation.send[0].address);
     case Collective::send_receive:
-      return copy_part(mine, operation.send[(me + ranks - 1) % ranks].address, bytes);
+      return copy_part(mine, operation.send[(me + ranks - 1) % ranks].address);
     case Collective::all_to_all:
       for (std::size_t i = 0; i < ranks; ++i) {
         const std::size_t from = (me + i) % ranks;
-        copy_part(mine + from * bytes, operation.send[from].address + me * bytes, bytes);
+        copy_part(mine + from * bytes, operation.send[from].address + me * bytes);
       }
       return;
   }
@@ -164,6 +164,8 @@ class SharedMemoryGroup final : public Group {
     operation->count = count;
     operation->aborted = aborted_;
     for (std::size_t rank = 0; rank < ranks; ++rank) add_buffers(*operation, buffers[rank], rank);
+    const std::size_t received = ranks * multiples_of(collective, ranks).receive * operation->bytes(count);
+    operation->bypass = static_cast<const HostDevice*>(local_[0])->past_caches(received);
     for (int rank = 0; rank < size(); ++rank) {
       const auto me = static_cast<std::size_t>(rank);
       const int core = static_cast<const HostDevice*>(local_[me])->first_core();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/float_format.h"
+#include "kernels/host/memory_loops.h"
 
 namespace claimcheck::kernels::host {
 
@@ -56,11 +57,12 @@ struct Int32 {
 };
 
 template <class Type>
-void sum_as(std::span<const std::byte* const> sources, std::span<std::byte* const> targets, std::size_t count) {
+void sum_as(std::span<const std::byte* const> sources, std::span<std::byte* const> targets, std::size_t count,
+            bool bypass) {
   using Stored = typename Type::Stored;
   using Sum = typename Type::Sum;
   Sum sums[block];
-  Stored stored[block];
+  alignas(64) Stored stored[block];
   for (std::size_t first = 0; first < count; first += block) {
     const std::size_t some = std::min(block, count - first);
     for (std::size_t s = 0; s < sources.size(); ++s) {
@@ -72,7 +74,9 @@ void sum_as(std::span<const std::byte* const> sources, std::span<std::byte* cons
       }
     }
     for (std::size_t i = 0; i < some; ++i) stored[i] = Type::store(sums[i]);
-    for (std::byte* const target : targets) std::memcpy(target + first * sizeof(Stored), stored, some * sizeof(Stored));
+    const auto* const sum_bytes = reinterpret_cast<const std::byte*>(stored);
+    for (std::byte* const target : targets)
+      copy_bytes(target + first * sizeof(Stored), sum_bytes, some * sizeof(Stored), bypass);
   }
 }
 
@@ -97,20 +101,20 @@ bool can_sum(DataType type) {
 }
 
 void sum_slices(DataType type, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-                std::size_t count) {
+                std::size_t count, bool bypass) {
   switch (type) {
     case DataType::fp64:
-      return sum_as<Fp64>(sources, targets, count);
+      return sum_as<Fp64>(sources, targets, count, bypass);
     case DataType::fp32:
-      return sum_as<Fp32>(sources, targets, count);
+      return sum_as<Fp32>(sources, targets, count, bypass);
     case DataType::fp16:
-      return sum_as<Fp16>(sources, targets, count);
+      return sum_as<Fp16>(sources, targets, count, bypass);
     case DataType::bf16:
-      return sum_as<Bf16>(sources, targets, count);
+      return sum_as<Bf16>(sources, targets, count, bypass);
     case DataType::int8:
-      return sum_as<Int8>(sources, targets, count);
+      return sum_as<Int8>(sources, targets, count, bypass);
     case DataType::int32:
-      return sum_as<Int32>(sources, targets, count);
+      return sum_as<Int32>(sources, targets, count, bypass);
     case DataType::tf32:
     case DataType::fp8_e4m3:
     case DataType::fp8_e5m2:

@@ -1,6 +1,9 @@
 // The baseline kernels (SSE2 on x86-64, plain loops elsewhere) and the choice among the sets.
 #include "kernels/host/memory_loops.h"
 
+#include <cstdint>
+#include <cstring>
+
 #include "kernels/host/memory_loops_body.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -61,6 +64,17 @@ std::vector<const MemoryLoops*> choose() {
 const std::vector<const MemoryLoops*>& usable_memory_loops() {
   static const std::vector<const MemoryLoops*> usable = choose();
   return usable;
+}
+
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes, bool bypass) {
+  const bool aligned =
+      reinterpret_cast<std::uintptr_t>(target) % 8 == 0 && reinterpret_cast<std::uintptr_t>(source) % 8 == 0;
+  std::size_t done = 0;
+  if (bypass && aligned) {
+    done = bytes / 8 * 8;
+    memory_loops().copy(reinterpret_cast<const double*>(source), reinterpret_cast<double*>(target), bytes / 8, true);
+  }
+  if (done < bytes) std::memcpy(target + done, source + done, bytes - done);
 }
 
 }  // namespace claimcheck::kernels::host

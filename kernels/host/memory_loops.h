@@ -24,6 +24,9 @@ struct MemoryLoops {
 // Best first.
 const std::vector<const MemoryLoops*>& usable_memory_loops();
 
+// Any bytes that do not overlap; `bypass` as above.
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes, bool bypass);
+
 inline const MemoryLoops& memory_loops() { return *usable_memory_loops().front(); }
 
 }  // namespace claimcheck::kernels::host

@@ -28,7 +28,7 @@ void relax() {
 
 void Patience::pause() {
   constexpr unsigned looks_before_yield = 4000;
-  constexpr unsigned looks_before_nap = 6000;
+  constexpr unsigned looks_before_nap = 50000;
   ++looks_;
   if (looks_ < looks_before_yield) {
     relax();

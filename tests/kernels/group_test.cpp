@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/host/stream.h"
+#include "kernels/host/group_reduce.h"
 #include "tests/kernels/support.h"
 
 namespace claimcheck::kernels {
@@ -148,6 +148,35 @@ TEST_P(GroupTest, CollectivesMatchTheirDefinitions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, GroupTest, testing::Values(1, 2, 3, 5));
+
+TEST(Group, SumsPastTheCachesAreTheSame) {
+  const std::size_t count = 5003;
+  for (const DataType type : {DataType::fp64, DataType::fp16, DataType::int8}) {
+    std::vector<std::vector<std::byte>> buffers(3, std::vector<std::byte>(storage_bytes(type, count)));
+    std::vector<double> values(count);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      for (std::size_t i = 0; i < count; ++i) values[i] = element(rank, i);
+      encode(type, values, buffers[rank]);
+    }
+    const std::vector<const std::byte*> sources = {buffers[0].data(), buffers[1].data(), buffers[2].data()};
+    const std::vector<std::byte*> targets = {buffers[0].data(), buffers[2].data()};
+    host::sum_slices(type, sources, targets, count, true);
+    for (std::size_t i = 0; i < count; ++i) values[i] = element(0, i) + element(1, i) + element(2, i);
+    EXPECT_EQ(decode(type, buffers[0], count), values) << to_string(type);
+    EXPECT_EQ(buffers[2], buffers[0]) << to_string(type);
+  }
+}
+
+TEST(Group, IntegerSumsWrapAround) {
+  const std::vector<std::int8_t> a = {100, -100, 127};
+  const std::vector<std::int8_t> b = {100, -100, 1};
+  std::vector<std::int8_t> sum(3);
+  const std::vector<const std::byte*> sources = {reinterpret_cast<const std::byte*>(a.data()),
+                                                 reinterpret_cast<const std::byte*>(b.data())};
+  const std::vector<std::byte*> targets = {reinterpret_cast<std::byte*>(sum.data())};
+  host::sum_slices(DataType::int8, sources, targets, 3, false);
+  EXPECT_EQ(sum, (std::vector<std::int8_t>{-56, 56, -128}));
+}
 
 TEST(Group, AllRanksGetTheSameBitsAndTheExactSumWithinRounding) {
   Ranks ranks(3);

@@ -79,6 +79,23 @@ TEST(MemoryLoops, EverySetWritesExactlyItsElements) {
           }
 }
 
+TEST(MemoryLoops, CopiesBytesOfAnyAlignment) {
+  std::vector<std::byte> source(3000);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251);
+  for (const bool bypass : {false, true})
+    for (const std::size_t bytes : {0, 1, 7, 8, 9, 63, 64, 1000, 2049})
+      for (const std::size_t from : {0, 3, 8})
+        for (const std::size_t to : {0, 5, 16}) {
+          std::vector<std::byte> target(source.size(), std::byte{255});
+          host::copy_bytes(target.data() + to, source.data() + from, bytes, bypass);
+          for (std::size_t i = 0; i < target.size(); ++i) {
+            const bool inside = i >= to && i < to + bytes;
+            ASSERT_EQ(target[i], inside ? source[from + i - to] : std::byte{255})
+                << i << " of " << bytes << " from " << from << " to " << to;
+          }
+        }
+}
+
 TEST(MemoryLoops, EverySetSumsAllElementsOnce) {
   std::vector<double> a(1000);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i + 1);  // sums are exact
