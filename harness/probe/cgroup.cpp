@@ -10,6 +10,15 @@ namespace claimcheck::probe {
 
 namespace {
 
+bool names_one(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return false;
+}
+
 // Path of this process in the hierarchy of `controller`, or of version 2 when the controller is empty.
 std::optional<std::string> path_of_process(const std::string& table, std::string_view controller) {
   for (const std::string_view line : lines_of(table)) {
@@ -17,10 +26,9 @@ std::optional<std::string> path_of_process(const std::string& table, std::string
     if (first == std::string_view::npos) continue;
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    const std::string names = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const bool wanted =
-        controller.empty() ? names == ",," : names.find("," + std::string(controller) + ",") != std::string::npos;
-    if (wanted) return std::string(trimmed(line.substr(second + 1)));
+    const std::string_view names = line.substr(first + 1, second - first - 1);  // "cpu,cpuacct", empty in version 2
+    if (controller.empty() ? names.empty() : names_one(names, controller))
+      return std::string(trimmed(line.substr(second + 1)));
   }
   return std::nullopt;
 }

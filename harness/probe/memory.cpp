@@ -41,19 +41,16 @@ std::optional<std::int64_t> mount_size(std::string_view text) {
 
 // The last mount on /dev/shm counts; without a size option tmpfs takes half of the memory, which statvfs knows.
 nlohmann::json shm_bytes(const Tree& tree) {
-  std::optional<std::int64_t> size;
+  nlohmann::json size = nullptr;
   const std::string mounts = tree.text("proc/self/mounts").value_or("");
   for (const std::string_view line : lines_of(mounts)) {
     const std::size_t at = line.find(" /dev/shm tmpfs ");
     if (at == std::string_view::npos) continue;
-    size.reset();
     const std::size_t option = line.find("size=", at);
-    if (option == std::string_view::npos) continue;
-    const std::string_view value = line.substr(option + 5);
-    size = mount_size(value.substr(0, value.find_first_of(", ")));
+    const std::string_view value = option == std::string_view::npos ? std::string_view() : line.substr(option + 5);
+    size = known(mount_size(value.substr(0, value.find_first_of(", "))));
   }
-  if (size) return *size;
-  return known(tree.filesystem_bytes("dev/shm"));
+  return size.is_null() ? known(tree.filesystem_bytes("dev/shm")) : size;
 }
 
 }  // namespace
@@ -63,11 +60,11 @@ nlohmann::json memory(const Tree& tree) {
   const auto total = meminfo_bytes(meminfo, "MemTotal");
   const auto swap_total = meminfo_bytes(meminfo, "SwapTotal");
   const auto swap_free = meminfo_bytes(meminfo, "SwapFree");
-  auto limit = cgroup_memory_bytes(tree);
-  if (limit && total && *limit >= *total) limit.reset();  // no limit at all
+  const std::int64_t limit = cgroup_memory_bytes(tree).value_or(0);
+  const bool limited = limit > 0 && (!total || limit < *total);
   nlohmann::json facts = {{"memory_bytes", known(total)},
                           {"memory_available_bytes", known(meminfo_bytes(meminfo, "MemAvailable"))},
-                          {"memory_limit_bytes", known(limit)},
+                          {"memory_limit_bytes", limited ? nlohmann::json(limit) : nlohmann::json(nullptr)},
                           {"swap_used_bytes", nullptr},
                           {"shm_bytes", shm_bytes(tree)}};
   if (swap_total && swap_free) facts["swap_used_bytes"] = *swap_total - *swap_free;
