@@ -44,9 +44,10 @@ class Lanes {
 
 double slowest(std::span<const double> seconds);
 
-// How often an operation is enqueued between one start and stop of the timer, so that starting it (microseconds on a
-// GPU) is below a thousandth of what is timed.
-int passes_for(double seconds_a_pass);
+// How often an operation is enqueued between one start and stop of the timer, so that starting it (microseconds) is
+// small against the 2 ms that are timed. `seconds_of` takes passes and returns what they took; it is asked a few times,
+// since one pass alone tells little, and the best of each time counts. At most `most`.
+int find_passes(const std::function<double(int passes)>& seconds_of, int most = 1000);
 
 // Buffers of each device may take this much: four fifths of its free memory, shared by those that share the memory, and
 // the user's limit.

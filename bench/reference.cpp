@@ -40,21 +40,6 @@ double expected_element(MemoryKernel kernel, double a, double b, double scalar) 
   return a;
 }
 
-void check_sum(std::span<const double> a, double actual) {
-  double sum = 0;
-  double compensation = 0;  // Kahan: the reference's own error does not grow with the size
-  double magnitude = 0;
-  for (const double value : a) {
-    const double term = value - compensation;
-    const double next = sum + term;
-    compensation = (next - sum) - term;
-    sum = next;
-    magnitude += std::abs(value);
-  }
-  const double tolerance = static_cast<double>(a.size()) * kernels::unit_roundoff(DataType::fp64) * magnitude;
-  if (!within(actual, sum, tolerance)) differs("read", "the sum", actual, sum, tolerance);
-}
-
 }  // namespace
 
 void check_close(std::span<const double> actual, std::span<const double> expected, double tolerance,
@@ -67,8 +52,7 @@ void check_close(std::span<const double> actual, std::span<const double> expecte
 }
 
 void check_memory(MemoryKernel kernel, std::span<const double> a, std::span<const double> b, std::span<const double> c,
-                  double scalar) {
-  if (kernel == MemoryKernel::read) return check_sum(a, c[0]);
+                  double scalar, std::size_t first) {
   const double unit = kernels::unit_roundoff(DataType::fp64);
   for (std::size_t i = 0; i < c.size(); ++i) {
     const double x = a.empty() ? 0 : a[i];
@@ -76,8 +60,24 @@ void check_memory(MemoryKernel kernel, std::span<const double> a, std::span<cons
     const double expected = expected_element(kernel, x, y, scalar);
     const double tolerance = kernel == MemoryKernel::triad ? 2 * unit * (std::abs(x) + std::abs(scalar * y)) : 0;
     if (!within(c[i], expected, tolerance))
-      differs(std::string(to_string(kernel)), fmt::format("element {}", i), c[i], expected, tolerance);
+      differs(std::string(to_string(kernel)), fmt::format("element {}", first + i), c[i], expected, tolerance);
   }
+}
+
+void ReferenceSum::add(std::span<const double> values) {
+  for (const double value : values) {
+    const double term = value - compensation_;
+    const double next = sum_ + term;
+    compensation_ = (next - sum_) - term;
+    sum_ = next;
+    magnitude_ += std::abs(value);
+  }
+  count_ += values.size();
+}
+
+void ReferenceSum::check(double actual) const {
+  const double tolerance = static_cast<double>(count_) * kernels::unit_roundoff(DataType::fp64) * magnitude_;
+  if (!within(actual, sum_, tolerance)) differs("read", "the sum", actual, sum_, tolerance);
 }
 
 // ------------------------------------------------------------------------------------------- matrix products

@@ -19,11 +19,24 @@ namespace claimcheck::bench {
 void check_close(std::span<const double> actual, std::span<const double> expected, double tolerance,
                  const std::string& what);
 
-// One memory kernel. a, b: the inputs; c: what the device left (for `read` its one sum). Copies and single operations
-// are exact; triad may be fused or not (2 u (|a| + |s b|)); read may be summed in any order: any order of n additions
-// is within (n - 1) u sum|a| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2).
+// Elements `first` and on of one memory kernel but read. a, b: the inputs, empty where the kernel has none; c: what the
+// device left. Copies and single operations are exact; triad may be fused or not: 2 u (|a| + |s b|).
 void check_memory(kernels::MemoryKernel kernel, std::span<const double> a, std::span<const double> b,
-                  std::span<const double> c, double scalar);
+                  std::span<const double> c, double scalar, std::size_t first = 0);
+
+// The sum that the kernel read gives. The device may add in any order: n additions are within (n - 1) u sum|a| (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2).
+class ReferenceSum {
+ public:
+  void add(std::span<const double> values);
+  void check(double actual) const;
+
+ private:
+  double sum_ = 0;
+  double compensation_ = 0;  // Kahan: the reference's own error does not grow with the count
+  double magnitude_ = 0;
+  std::size_t count_ = 0;
+};
 
 // A matrix product as it was stored, read in pieces so that it need not fit the host's memory twice.
 struct Product {

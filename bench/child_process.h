@@ -1,0 +1,25 @@
+// Runs another program without a shell and collects what it prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+
+namespace claimcheck::bench {
+
+struct ProgramResult {
+  int exit_code = 0;  // 128 + signal when a signal ended it
+  std::string output;
+  std::string errors;
+  // What its system calls moved to and from block devices, past the page cache and through it.
+  std::uint64_t device_read_bytes = 0;
+  std::uint64_t device_written_bytes = 0;
+};
+
+// Looks arguments[0] up in PATH. Throws unsupported when there is no such program, timed_out (after killing it) past
+// the deadline.
+ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline);
+
+}  // namespace claimcheck::bench

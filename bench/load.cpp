@@ -1,0 +1,58 @@
+#include "bench/load.h"
+
+#include "bench/facts_json.h"
+
+namespace claimcheck::bench {
+
+LoadRun::LoadRun(Setting& setting, std::span<kernels::Device* const> devices, const Make& make)
+    : lanes_(setting.platform, devices, kernels::Duration(setting.options.deadline_seconds)) {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    loads_.push_back(make(lanes_.device(lane), lanes_.stream(lane), lane));
+  lanes_.wait();
+  passes_ = find_passes([&](int passes) {
+    passes_ = passes;
+    return setting.world.max(iterate().seconds);
+  });
+}
+
+Iteration LoadRun::iterate(std::size_t count) {
+  Iteration iteration;
+  iteration.device_seconds = lanes_.run(
+      [this](std::size_t lane, kernels::Stream& stream) {
+        for (int pass = 0; pass < passes_; ++pass) loads_[lane]->enqueue(stream);
+      },
+      count);
+  iteration.seconds = slowest(iteration.device_seconds);
+  return iteration;
+}
+
+void LoadRun::verify() {
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) loads_[lane]->verify(lanes_.stream(lane));
+}
+
+void LoadRun::spoil() { loads_.back()->spoil(lanes_.stream(lanes_.size() - 1)); }
+
+nlohmann::json LoadRun::conditions() const {
+  nlohmann::json conditions = loads_[0]->conditions();
+  conditions["passes"] = passes_;
+  return conditions;
+}
+
+nlohmann::json LoadRun::evidence() const {
+  const kernels::Facts facts = loads_[0]->facts();
+  return facts.empty() ? nlohmann::json::object() : nlohmann::json{{"implementation", to_json(facts)}};
+}
+
+Prepared prepared_from(const std::shared_ptr<LoadRun>& run) {
+  Prepared prepared;
+  prepared.work = run->work();
+  prepared.run = [run] { return run->iterate(); };
+  prepared.verify = [run] { run->verify(); };
+  prepared.spoil = [run] { run->spoil(); };
+  prepared.devices = run->devices();
+  prepared.conditions = run->conditions();
+  prepared.evidence = [run] { return run->evidence(); };
+  return prepared;
+}
+
+}  // namespace claimcheck::bench

@@ -1,0 +1,125 @@
+// Weak scaling: the same work on one rank alone and on several at once, in turn within every iteration.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/gemm_load.h"
+#include "bench/memory_load.h"
+
+namespace claimcheck::bench {
+namespace {
+
+using kernels::DataType;
+
+std::vector<Case> cases(kernels::Platform& platform, const Options&) {
+  const auto all = static_cast<std::int64_t>(platform.ranks().size());
+  std::vector<Case> result;
+  for (std::int64_t ranks = 1; ranks < all; ranks *= 2)
+    result.push_back({.label = fmt::format("ranks:{}", ranks), .value = ranks, .quick = false});
+  result.push_back({.label = fmt::format("ranks:{}", all), .value = all});
+  return result;
+}
+
+// Seconds each rank took, added up: says which one holds the others back.
+struct Totals {
+  std::vector<double> seconds;
+
+  nlohmann::json evidence(const std::vector<kernels::Device*>& devices) const {
+    const auto slow = std::max_element(seconds.begin(), seconds.end());
+    const auto rank = static_cast<std::size_t>(slow - seconds.begin());
+    const double fastest = *std::min_element(seconds.begin(), seconds.end());
+    return {
+        {"slowest_rank", {{"rank", rank}, {"name", devices[rank]->facts().name}, {"times_fastest", *slow / fastest}}}};
+  }
+};
+
+Prepared prepare(Setting& setting, const std::string& id, const LoadRun::Make& make) {
+  const auto count = static_cast<std::size_t>(setting.chosen.value);
+  const auto run = std::make_shared<LoadRun>(setting, setting.platform.ranks().first(count), make);
+  const auto totals = std::make_shared<Totals>();
+  totals->seconds.resize(count, 0.0);
+  const std::string efficiency = id + ".efficiency";
+
+  Prepared prepared = prepared_from(run);
+  prepared.work = static_cast<double>(count) * run->work();
+  prepared.conditions["ranks"] = count;
+  prepared.run = [run, totals, efficiency] {
+    const double alone = run->iterate(1).seconds;
+    const Iteration together = run->iterate();
+    for (std::size_t rank = 0; rank < run->size(); ++rank) totals->seconds[rank] += together.device_seconds[rank];
+    Iteration iteration;  // without device_seconds: its value is the total, not one of a device
+    iteration.seconds = together.seconds;
+    iteration.busy_seconds = alone + together.seconds;
+    iteration.also = {{efficiency, alone / together.seconds}};
+    return iteration;
+  };
+  prepared.evidence = [run, totals] {
+    nlohmann::json evidence = run->evidence();
+    evidence.update(totals->evidence(run->devices()));
+    return evidence;
+  };
+  return prepared;
+}
+
+// Ranks that are cores share one memory.
+std::size_t limit_of_rank(Setting& setting, const kernels::Device& device) {
+  const bool cores = setting.platform.ranks().size() > setting.platform.devices().size();
+  return memory_limit(device, cores ? setting.platform.ranks().size() : 1, setting.options.max_bytes);
+}
+
+Prepared prepare_memory(Setting& setting) {
+  return prepare(setting, "scaling.memory", [&](kernels::Device& device, kernels::Stream& stream, std::size_t lane) {
+    return make_memory_load(device, stream, kernels::MemoryKernel::triad, limit_of_rank(setting, device),
+                            setting.options.seed + 1000 * lane);
+  });
+}
+
+// What training uses most, else what every device has.
+DataType gemm_type(kernels::Device& device, const kernels::GemmShape& shape) {
+  try {
+    device.make_gemm(DataType::bf16, shape);
+    return DataType::bf16;
+  } catch (const kernels::Error& error) {
+    if (error.detail().outcome != kernels::Outcome::unsupported) throw;
+    return DataType::fp32;
+  }
+}
+
+Prepared prepare_gemm(Setting& setting) {
+  const bool cpu = setting.platform.kind() == "host";
+  const std::int64_t n = std::min<std::int64_t>(setting.options.max_gemm, cpu ? 1024 : 8192);
+  const DataType type = gemm_type(*setting.platform.ranks()[0], {n, n, n});
+  return prepare(setting, "scaling.gemm", [&](kernels::Device& device, kernels::Stream& stream, std::size_t lane) {
+    return make_gemm_load(device, stream,
+                          {.type = type,
+                           .shape = {n, n, n},
+                           .limit_bytes = limit_of_rank(setting, device),
+                           .seed = setting.options.seed + 1000 * lane});
+  });
+}
+
+Benchmark scaling(std::string id, std::string metric, std::string unit, std::string what) {
+  return {.id = id,
+          .metric = id + metric,
+          .unit = std::move(unit),
+          .method = id + "/1",
+          .summary = fmt::format("{} of several ranks at once in total, and compared with one alone.", what),
+          .scope = Scope::ranks,
+          .setup_seconds = 1.5,
+          .also = {{id + ".efficiency", "1"}},
+          .cases = cases,
+          .prepare = {}};
+}
+
+bool declare() {
+  Benchmark memory = scaling("scaling.memory", ".gbps", "GB/s", "Memory bandwidth (triad)");
+  memory.prepare = prepare_memory;
+  Benchmark gemm = scaling("scaling.gemm", ".tflops", "TFLOPS", "Matrix products (bf16, or fp32)");
+  gemm.prepare = prepare_gemm;
+  return add(std::move(memory)) && add(std::move(gemm));
+}
+
+const bool declared = declare();
+
+}  // namespace
+}  // namespace claimcheck::bench

@@ -1,0 +1,42 @@
+// A file without a name, opened past the page cache: gone with the process, however that ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace claimcheck::bench {
+
+class ScratchFile {
+ public:
+  // Preallocates `bytes`. Throws unsupported, with the reason and what to do, where the file system keeps files in
+  // memory, has no O_DIRECT, or has not the space.
+  ScratchFile(const std::string& directory, std::size_t bytes);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::size_t size_bytes() const { return size_bytes_; }
+  std::string path() const;  // for other processes, while this object lives
+  void shrink(std::size_t bytes);
+
+  void sync() const;                                                    // data and what is needed to find it again
+  void read(std::size_t offset, void* target, std::size_t size) const;  // all three multiples of 4096
+  void write(std::size_t offset, const void* source, std::size_t size) const;
+  void flip_bit(std::size_t offset) const;  // of the byte at `offset`, on the device
+  std::size_t cached_pages() const;         // of this file, in the page cache
+
+ private:
+  int descriptor_ = -1;
+  std::size_t size_bytes_ = 0;
+};
+
+// `wanted`, or a quarter of what is free in `directory` when that is less; a multiple of `granule`, at least one.
+std::size_t affordable_bytes(const std::string& directory, std::size_t wanted, std::size_t granule);
+
+// Bytes this process has had read from devices (/proc/self/io, read_bytes); unset when the kernel does not count them.
+std::optional<std::uint64_t> bytes_read_from_devices();
+
+}  // namespace claimcheck::bench
