@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <deque>
+#include <stdexcept>
 
 #include "bench/facts_json.h"
 #include "bench/worker/clock_check.h"
@@ -64,7 +65,7 @@ void CaseRun::prepare() {
   prepared_ = listed_.benchmark->prepare(setting);
   timed_iteration();
   events.heartbeat(id(), "verify");
-  if (fault(Fault::Kind::wrong)) prepared_->spoil();
+  if (fault(Fault::Kind::wrong)) spoil();
   prepared_->verify();
   if (prepared_->warm_up) {
     events.heartbeat(id(), "warm_up");
@@ -74,6 +75,11 @@ void CaseRun::prepare() {
   events.heartbeat(id(), "measure");
   if (session_.options.fault && session_.options.fault->id == id()) suffer(session_.options.fault->kind);
   start_watches();
+}
+
+void CaseRun::spoil() {
+  if (!prepared_->spoil) throw std::logic_error("benchmark " + listed_.benchmark->id + " has no spoil()");
+  prepared_->spoil();
 }
 
 Iteration CaseRun::timed_iteration() {
@@ -165,7 +171,7 @@ bool CaseRun::finish(int repetitions) {
     if (failure_) return;
     // What went wrong under load shows only now.
     session_.events.heartbeat(id(), "verify");
-    if (fault(Fault::Kind::wrong_later)) prepared_->spoil();
+    if (fault(Fault::Kind::wrong_later)) spoil();
     prepared_->verify();
   });
   if (fault(Fault::Kind::garbage))
@@ -215,19 +221,21 @@ void CaseRun::report(int repetitions) {
   if (sensors_.size() > 1) evidence["devices"] = sensors_;
   if (prepared_ && prepared_->evidence && !failure_) evidence.update(prepared_->evidence());
 
-  nlohmann::json measurement = {{"id", id()},
-                                {"status", kernels::to_string(failure_ ? failure_->outcome : kernels::Outcome::ok)},
-                                {"reason", failure_ ? failure_->reason : std::string{}},
-                                {"conditions", conditions(repetitions)},
-                                {"evidence", std::move(evidence)},
-                                {"virtual", is_virtual(session_.platform)}};
   const auto print = [&](const std::string& metric, const std::string& unit, const std::vector<double>& values,
                          const std::vector<nlohmann::json>& devices) {
-    measurement["metric"] = metric;
-    measurement["unit"] = unit;
-    measurement["samples"] = values;
-    measurement["devices"] = devices;
-    session_.events.measurement(measurement);
+    std::optional<Failure> failure = failure_;
+    if (!failure && values.empty())
+      failure = Failure{kernels::Outcome::failed, fmt::format("the benchmark gave no value of {}", metric), false};
+    session_.events.measurement({{"id", id()},
+                                 {"metric", metric},
+                                 {"unit", unit},
+                                 {"status", kernels::to_string(failure ? failure->outcome : kernels::Outcome::ok)},
+                                 {"reason", failure ? failure->reason : std::string{}},
+                                 {"samples", values},
+                                 {"conditions", conditions(repetitions)},
+                                 {"devices", devices},
+                                 {"evidence", evidence},
+                                 {"virtual", is_virtual(session_.platform)}});
   };
   print(benchmark.metric, benchmark.unit, headline, device_values(calls, headline));
   for (const auto& [metric, unit] : benchmark.also)

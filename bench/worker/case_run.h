@@ -41,6 +41,7 @@ class CaseRun {
  private:
   void begin();
   void prepare();
+  void spoil();
   void warm_up();
   void check_clock();
   void measure(benchmark::State& state);
