@@ -28,6 +28,8 @@ void Progress::begin(const std::string& id, double seconds_left) {
 }
 
 void Progress::measured(const Measurement& measurement) {
+  if (measurement.id == told_) return;  // further metrics of the same case
+  told_ = measurement.id;
   const std::string where = fmt::format("[{:>{}}/{}] {:<34}", std::min(done_ + 1, total_),
                                         fmt::formatted_size("{}", total_), total_, measurement.id);
   if (measurement.status == Outcome::ok && measurement.value) {

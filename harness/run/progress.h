@@ -15,7 +15,7 @@ class Progress {
   Progress(std::size_t total, bool terminal) : total_(total), terminal_(terminal) {}
 
   void begin(const std::string& id, double seconds_left);
-  void measured(const Measurement& measurement);  // the benchmark's own metric, or any that is not ok
+  void measured(const Measurement& measurement);  // a line for the first metric of a case, its own one
   void finished();                                // one benchmark more is done
   void note(const std::string& text);             // a line that stays
   void tick();                                    // redraws the bar; call a few times a second
@@ -29,6 +29,7 @@ class Progress {
   bool terminal_;
   std::size_t done_ = 0;
   std::string id_;
+  std::string told_;  // the case that has its line
   double seconds_left_ = 0;
   Clock::time_point since_ = Clock::now();
   Clock::time_point drawn_{};
