@@ -133,6 +133,9 @@ struct Catalog {
   // driver calls the card. nullptr when unknown or when several fit ("A100"); near_*() then gives all that fit.
   const Platform* find_platform(std::string_view name) const;
   const Accelerator* find_accelerator(std::string_view name) const;
+  // All that a name fits: none, the one that find_*() gives, or the candidates of an ambiguous name.
+  std::vector<const Platform*> platforms_named(std::string_view name) const;
+  std::vector<const Accelerator*> accelerators_named(std::string_view name) const;
   // Ids, best first: what fits an ambiguous name, then by edit distance.
   std::vector<std::string> near_platforms(std::string_view name, std::size_t most = 3) const;
   std::vector<std::string> near_accelerators(std::string_view name, std::size_t most = 3) const;

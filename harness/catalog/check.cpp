@@ -231,8 +231,12 @@ bool natural_less(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::vector<CatalogProblem> check_catalog(const std::optional<std::filesystem::path>& directory) {
+  return check_files(catalog_files(directory));
+}
+
+std::vector<CatalogProblem> check_files(const std::vector<CatalogFile>& files) {
   std::vector<CatalogProblem> problems;
-  const Catalog catalog = read_catalog(catalog_files(directory), &problems);
+  const Catalog catalog = read_catalog(files, &problems);
   catalog_checks::check_ids(catalog, problems);
   catalog_checks::check_references(catalog, problems);
   catalog_checks::check_prices(catalog, problems);

@@ -53,18 +53,23 @@ class Loader {
       if (version == document.end() || !version->is_string()) {
         throw CatalogError(file.path, "/schema_version", "missing; expected \"1.0\"");
       }
-      if (!version->get_ref<const std::string&>().starts_with("1.")) {
+      if (*version != "1.0") {
         throw CatalogError(file.path, "/schema_version",
-                           fmt::format("{}; this claimcheck reads 1.x", version->get<std::string>()));
+                           fmt::format("{}; this claimcheck reads 1.0", version->get<std::string>()));
       }
       return document;
-    } catch (const UserError& error) {  // "PATH:LINE:COLUMN: text"
-      const std::string text = error.what();
-      const std::size_t colon = text.find(": ", file.path.size());
-      const std::size_t column = text.rfind(':', colon - 1);
-      throw CatalogError(file.path, "line " + text.substr(file.path.size() + 1, column - file.path.size() - 1),
-                         text.substr(colon + 2));
+    } catch (const UserError& error) {
+      throw placed(file.path, error.what());
     }
+  }
+
+  // "PATH:LINE:COLUMN: text" as an error with its place.
+  static CatalogError placed(const std::string& path, const std::string& text) {
+    const std::size_t line = path.size() + 1;
+    const std::size_t column = text.find(':', line);
+    const std::size_t end = column == std::string::npos ? column : text.find(": ", column);
+    if (!text.starts_with(path + ":") || end == std::string::npos) return CatalogError(path, "line 1", text);
+    return CatalogError(path, "line " + text.substr(line, column - line), text.substr(end + 2));
   }
 
   void read_document(const std::string& path, nlohmann::json& document) {

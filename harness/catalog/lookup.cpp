@@ -78,25 +78,6 @@ std::vector<const Accelerator*> described(const Catalog& catalog, std::string_vi
   return found;
 }
 
-std::vector<const Accelerator*> fitting(const Catalog& catalog, std::string_view name) {
-  std::vector<const Accelerator*> found = spelled(catalog, name);
-  return found.empty() ? described(catalog, name) : found;
-}
-
-std::vector<const Platform*> fitting_platforms(const Catalog& catalog, std::string_view name) {
-  const auto [provider, wanted] = instance_name(name);
-  std::vector<const Platform*> found;
-  if (wanted.empty()) return found;
-  const auto same = [&wanted = wanted](const std::string& text) { return instance_name(text).second == wanted; };
-  for (const Platform& platform : catalog.platforms) {
-    if (!provider.empty() && provider != platform.provider) continue;
-    if (same(platform.instance) || std::any_of(platform.aliases.begin(), platform.aliases.end(), same)) {
-      found.push_back(&platform);
-    }
-  }
-  return found;
-}
-
 void add_once(std::vector<std::string>& ids, const std::string& id, std::size_t most) {
   if (ids.size() < most && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
 }
@@ -118,25 +99,44 @@ void add_nearest(std::vector<std::string>& ids, const std::string& wanted, const
 
 }  // namespace
 
-const Platform* Catalog::find_platform(std::string_view name) const {
+std::vector<const Platform*> Catalog::platforms_named(std::string_view name) const {
+  std::vector<const Platform*> found;
   for (const Platform& platform : platforms) {
-    if (platform.id == name) return &platform;
+    if (platform.id == name) return {&platform};
   }
-  const std::vector<const Platform*> found = fitting_platforms(*this, name);
+  const auto [provider, wanted] = instance_name(name);
+  if (wanted.empty()) return found;
+  const auto same = [&wanted = wanted](const std::string& text) { return instance_name(text).second == wanted; };
+  for (const Platform& platform : platforms) {
+    if (!provider.empty() && provider != platform.provider) continue;
+    if (same(platform.instance) || std::any_of(platform.aliases.begin(), platform.aliases.end(), same)) {
+      found.push_back(&platform);
+    }
+  }
+  return found;
+}
+
+std::vector<const Accelerator*> Catalog::accelerators_named(std::string_view name) const {
+  for (const Accelerator& accelerator : accelerators) {
+    if (accelerator.id == name) return {&accelerator};
+  }
+  std::vector<const Accelerator*> found = spelled(*this, name);
+  return found.empty() ? described(*this, name) : found;
+}
+
+const Platform* Catalog::find_platform(std::string_view name) const {
+  const std::vector<const Platform*> found = platforms_named(name);
   return found.size() == 1 ? found.front() : nullptr;
 }
 
 const Accelerator* Catalog::find_accelerator(std::string_view name) const {
-  for (const Accelerator& accelerator : accelerators) {
-    if (accelerator.id == name) return &accelerator;
-  }
-  const std::vector<const Accelerator*> found = fitting(*this, name);
+  const std::vector<const Accelerator*> found = accelerators_named(name);
   return found.size() == 1 ? found.front() : nullptr;
 }
 
 std::vector<std::string> Catalog::near_platforms(std::string_view name, std::size_t most) const {
   std::vector<std::string> ids;
-  for (const Platform* platform : fitting_platforms(*this, name)) add_once(ids, platform->id, most);
+  for (const Platform* platform : platforms_named(name)) add_once(ids, platform->id, most);
   const auto [provider, wanted] = instance_name(name);
   if (wanted.empty()) return ids;
   Spellings spellings;
@@ -156,7 +156,7 @@ std::vector<std::string> Catalog::near_platforms(std::string_view name, std::siz
 
 std::vector<std::string> Catalog::near_accelerators(std::string_view name, std::size_t most) const {
   std::vector<std::string> ids;
-  for (const Accelerator* accelerator : fitting(*this, name)) add_once(ids, accelerator->id, most);
+  for (const Accelerator* accelerator : accelerators_named(name)) add_once(ids, accelerator->id, most);
   const std::string wanted = joined(card_words(name));
   if (wanted.empty()) return ids;
   Spellings spellings;

@@ -15,6 +15,9 @@ namespace claimcheck {
 // record left out.
 Catalog read_catalog(const std::vector<CatalogFile>& files, std::vector<CatalogProblem>* problems = nullptr);
 
+// Every rule of check_catalog() over these files.
+std::vector<CatalogProblem> check_files(const std::vector<CatalogFile>& files);
+
 namespace catalog_parts {
 
 Source read_source(const nlohmann::json& value, const std::string& file, const std::string& pointer);
