@@ -37,24 +37,28 @@ checks() {
 }
 
 # Warnings are errors with the compiler they were settled with; others warn about other things.
-strict=-DCLAIMCHECK_WERROR=OFF
-[[ $("${CXX:-g++}" -dumpversion 2>/dev/null) != 12* ]] || strict=-DCLAIMCHECK_WERROR=ON
+strict() {
+  case $("${CXX:-g++}" -dumpversion) in
+    12*) echo -DCLAIMCHECK_WERROR=ON ;;
+    *) echo -DCLAIMCHECK_WERROR=OFF ;;
+  esac
+}
 
 tests() {
   heading "tests (dev)"
-  scripts/build.sh dev "$strict"
+  scripts/build.sh dev "$(strict)"
   ctest --preset dev -j "$jobs"
 }
 
 asan() {
   heading "tests (asan)"
-  scripts/build.sh asan "$strict" -- unit_tests kernel_tests
+  scripts/build.sh asan "$(strict)" -- unit_tests kernel_tests
   ctest --preset asan -j "$jobs" -R '^(unit|kernels)[.]'
 }
 
 tidy() {
   heading "clang-tidy"
-  scripts/build.sh tidy "$strict"
+  scripts/build.sh tidy "$(strict)"
 }
 
 needs=--test
