@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -61,7 +62,11 @@ FioResult parse_fio(const std::string& output, const std::string& direction) {
   const double error = number(document, "/jobs/0/error");
   if (error != 0) {
     const std::string message = output.substr(0, static_cast<std::size_t>(text.data() - output.data()));
-    throw failed(fmt::format("fio failed with error {:g}: {}", error, message.substr(0, message.find('\n'))));
+    const std::string sentence =
+        fmt::format("fio failed with error {:g}: {}", error, message.substr(0, message.find('\n')));
+    // This is how it says that a block does not hold what was written.
+    if (error == EILSEQ) throw kernels::wrong_result(sentence);
+    throw failed(sentence);
   }
   const std::string at = "/jobs/0/" + direction;
   FioResult result;

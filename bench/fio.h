@@ -27,7 +27,8 @@ struct FioResult {
 };
 
 // `direction` is "read" or "write". Lines before the document are passed over, as fio prints its messages there. Throws
-// failed with fio's own message when a job failed, or with what is missing when this is not fio's JSON.
+// wrong_result when a checksum did not fit, failed with fio's own message when a job failed otherwise, or with what is
+// missing when this is not fio's JSON.
 FioResult parse_fio(const std::string& output, const std::string& direction);
 
 }  // namespace claimcheck::bench

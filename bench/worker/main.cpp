@@ -22,7 +22,9 @@ constexpr int exit_usage = 2;
 constexpr int exit_no_device = 3;
 
 void initialise_google(const std::vector<std::string>& flags) {
-  std::vector<std::string> copies = flags;
+  // Google Benchmark keeps a pointer to the program's name until the end.
+  static std::vector<std::string> copies;
+  copies = flags;
   std::vector<char*> pointers;
   for (std::string& copy : copies) pointers.push_back(copy.data());
   int count = static_cast<int>(pointers.size());

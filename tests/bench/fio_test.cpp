@@ -57,12 +57,25 @@ TEST(ParseFio, PassesOverMessagesBeforeTheDocument) {
   EXPECT_EQ(parse_fio(messages + healthy, "read").operations, 10560);
 }
 
+std::string with_error(int number) {
+  std::string document = healthy;
+  const std::string none = "\"error\" : 0";
+  return document.replace(document.find(none), none.size(), "\"error\" : " + std::to_string(number));
+}
+
 TEST(ParseFio, SaysWhatFioSaidWhenAJobFailed) {
-  std::string failed = healthy;
-  failed.replace(failed.find("\"error\" : 0"), 11, "\"error\" : 84");
-  const std::string said = failure("verify: bad magic header 7000, wanted acca at file x offset 4096\n" + failed);
-  EXPECT_THAT(said, HasSubstr("error 84"));
-  EXPECT_THAT(said, HasSubstr("verify: bad magic header 7000"));
+  const std::string said = failure("fio: io_u error on file x: No space left on device\n" + with_error(28));
+  EXPECT_EQ(said, "fio failed with error 28: fio: io_u error on file x: No space left on device");
+}
+
+TEST(ParseFio, AChecksumThatDoesNotFitIsAWrongResult) {
+  try {
+    parse_fio("crc32c: verify failed at file x offset 4096, length 4096\n" + with_error(84), "read");
+    FAIL() << "nothing was thrown";
+  } catch (const kernels::Error& error) {
+    EXPECT_EQ(error.detail().outcome, kernels::Outcome::wrong_result);
+    EXPECT_THAT(error.what(), HasSubstr("verify failed at file x offset 4096"));
+  }
 }
 
 TEST(ParseFio, OldOrForeignOutputIsOneSentence) {
