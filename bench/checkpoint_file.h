@@ -33,7 +33,6 @@ class CheckpointFile {
 
   std::size_t size_bytes() const { return file_.size_bytes(); }
   std::size_t block_bytes() const { return block_bytes_; }
-  void shrink(std::size_t bytes) { file_.shrink(bytes); }
   kernels::Facts facts() const;
 
  private:

@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace claimcheck::bench {
 
@@ -23,6 +25,11 @@ using Clock = std::chrono::steady_clock;
 kernels::Error failed(const std::string& text) {
   return kernels::Error(
       {.outcome = kernels::Outcome::failed, .library = "Linux", .code = {}, .text = text, .remedy = {}});
+}
+
+kernels::Error not_installed(const std::string& program) {
+  return kernels::unsupported(fmt::format("{} is not installed", program),
+                              fmt::format("install it (apt-get install {})", program));
 }
 
 struct Pipe {
@@ -55,9 +62,7 @@ pid_t start(const std::vector<std::string>& arguments, const Pipe& output, const
   pid_t child = -1;
   const int result = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (result == ENOENT)
-    throw kernels::unsupported(fmt::format("{} is not installed", arguments[0]),
-                               fmt::format("install it (apt-get install {})", arguments[0]));
+  if (result == ENOENT) throw not_installed(arguments[0]);
   if (result != 0) throw failed(fmt::format("cannot start {}: {}", arguments[0], strerror(result)));
   return child;
 }
@@ -83,6 +88,14 @@ bool collect(const Pipe& output, const Pipe& errors, ProgramResult& result, Cloc
 }
 
 }  // namespace
+
+void require_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((folder + '/' + name).c_str(), X_OK) == 0) return;
+  throw not_installed(name);
+}
 
 ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline) {
   const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(deadline);

@@ -18,6 +18,9 @@ struct ProgramResult {
   std::uint64_t device_written_bytes = 0;
 };
 
+// Throws unsupported, with what to install, when there is no such program in PATH.
+void require_program(const std::string& name);
+
 // Looks arguments[0] up in PATH. Throws unsupported when there is no such program, timed_out (after killing it) past
 // the deadline.
 ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline);

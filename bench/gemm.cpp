@@ -51,8 +51,9 @@ Case make_case(kernels::Platform& platform, DataType type, std::string label, st
   Case made{.label = std::move(label), .value = value, .variant = std::move(variant), .quick = quick};
   const GemmShape shape = shape_of(made);
   const auto elements = static_cast<double>(shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
-  made.setup_seconds = 0.3 + 50e-9 * elements;  // filling and checking go over every element a few times
   if (is_cpu(platform)) made.iteration_seconds = shape.flop() / assumed_cpu_rate(*platform.devices()[0], type);
+  // Filling and checking go over every element a few times; passes, warm-up and clock check take some iterations.
+  made.setup_seconds = 0.3 + 50e-9 * elements + 6 * made.iteration_seconds.value_or(0);
   return made;
 }
 

@@ -59,6 +59,11 @@ int open_without_name(const std::string& directory) {
 
 }  // namespace
 
+void require_direct_access(const std::string& directory) {
+  refuse_memory_file_system(directory);
+  close(open_without_name(directory));
+}
+
 ScratchFile::ScratchFile(const std::string& directory, std::size_t bytes) : size_bytes_(bytes) {
   refuse_memory_file_system(directory);
   descriptor_ = open_without_name(directory);
@@ -77,11 +82,6 @@ ScratchFile::ScratchFile(const std::string& directory, std::size_t bytes) : size
 ScratchFile::~ScratchFile() { close(descriptor_); }
 
 std::string ScratchFile::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
-
-void ScratchFile::shrink(std::size_t bytes) {
-  if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) throw system_error("cannot shorten the file", errno);
-  size_bytes_ = bytes;
-}
 
 void ScratchFile::sync() const {
   if (fsync(descriptor_) != 0) throw system_error("cannot write the file to the disk", errno);

@@ -10,8 +10,7 @@ namespace claimcheck::bench {
 
 class ScratchFile {
  public:
-  // Preallocates `bytes`. Throws unsupported, with the reason and what to do, where the file system keeps files in
-  // memory, has no O_DIRECT, or has not the space.
+  // Preallocates `bytes`. Throws unsupported as require_direct_access() does, and where there is not the space.
   ScratchFile(const std::string& directory, std::size_t bytes);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
@@ -20,7 +19,6 @@ class ScratchFile {
   int descriptor() const { return descriptor_; }
   std::size_t size_bytes() const { return size_bytes_; }
   std::string path() const;  // for other processes, while this object lives
-  void shrink(std::size_t bytes);
 
   void sync() const;                                                    // data and what is needed to find it again
   void read(std::size_t offset, void* target, std::size_t size) const;  // all three multiples of 4096
@@ -32,6 +30,10 @@ class ScratchFile {
   int descriptor_ = -1;
   std::size_t size_bytes_ = 0;
 };
+
+// Throws unsupported, with the reason and what to do, where the file system of `directory` keeps files in memory or has
+// no O_DIRECT.
+void require_direct_access(const std::string& directory);
 
 // `wanted`, or a quarter of what is free in `directory` when that is less; a multiple of `granule`, at least one.
 std::size_t affordable_bytes(const std::string& directory, std::size_t wanted, std::size_t granule);

@@ -11,22 +11,31 @@ namespace claimcheck::bench {
 namespace {
 
 constexpr std::size_t default_bytes = std::size_t{1} << 30;
-constexpr std::size_t smallest_bytes = std::size_t{128} << 20;
+constexpr std::size_t trial_bytes = std::size_t{128} << 20;
 
-// A file on the disk, of the size asked for; else as large as can be written in four times the minimum time.
+// Longest that writing the file may take.
+double allowed_seconds(const Options& options) { return std::clamp(4 * options.min_time_seconds, 0.5, 2.0); }
+
+std::shared_ptr<CheckpointFile> written_file(const Options& options, std::size_t bytes, double* seconds) {
+  const auto file = std::make_shared<CheckpointFile>(options.scratch_directory, bytes, options.seed,
+                                                     kernels::Duration(options.deadline_seconds));
+  *seconds = file->write();
+  return file;
+}
+
+// A file on the disk, of the size asked for; else as large as a trial says can be written in the time allowed.
 std::shared_ptr<CheckpointFile> make_file(const Options& options) {
   constexpr std::size_t block = CheckpointFile::largest_block_bytes;
-  const bool asked = options.file_bytes != 0;
-  const std::size_t wanted =
-      asked ? options.file_bytes : affordable_bytes(options.scratch_directory, default_bytes, block);
-  const auto file = std::make_shared<CheckpointFile>(options.scratch_directory, wanted, options.seed,
-                                                     kernels::Duration(options.deadline_seconds));
-  const double seconds = file->write();
-  const double allowed = std::clamp(4 * options.min_time_seconds, 0.5, 2.0);
-  if (asked || seconds <= allowed || wanted <= smallest_bytes) return file;
-  const auto reached = static_cast<std::size_t>(static_cast<double>(wanted) * allowed / seconds);
-  file->shrink(std::max(smallest_bytes, reached / block * block));
-  return file;
+  double seconds = 0;
+  if (options.file_bytes != 0) return written_file(options, options.file_bytes, &seconds);
+  const std::size_t affordable = affordable_bytes(options.scratch_directory, default_bytes, block);
+  const std::size_t trial = std::min(trial_bytes, affordable);
+  std::shared_ptr<CheckpointFile> file = written_file(options, trial, &seconds);
+  const double reached = static_cast<double>(trial) * allowed_seconds(options) / seconds;
+  const std::size_t bytes = reached < static_cast<double>(affordable) ? static_cast<std::size_t>(reached) : affordable;
+  if (bytes < trial + block) return file;
+  file.reset();  // its space may be needed
+  return written_file(options, bytes / block * block, &seconds);
 }
 
 Prepared prepare(Setting& setting, bool writes) {
@@ -54,11 +63,12 @@ Prepared prepare(Setting& setting, bool writes) {
 }
 
 std::vector<Case> cases(kernels::Platform&, const Options& options) {
-  const double bytes = options.file_bytes != 0 ? static_cast<double>(options.file_bytes) : default_bytes;
+  require_direct_access(options.scratch_directory);
   // Until a disk was tried: 1 GB/s, and what make_file() allows.
-  const double allowed = std::clamp(4 * options.min_time_seconds, 0.5, 2.0);
-  const double seconds = std::min(bytes / 1e9, allowed);
-  return {{.label = "", .setup_seconds = bytes / 1e9 + 2.5 * seconds + 0.2, .iteration_seconds = seconds}};
+  const double bytes = options.file_bytes != 0 ? static_cast<double>(options.file_bytes) : default_bytes;
+  const double seconds = std::min(bytes / 1e9, allowed_seconds(options));
+  // A trial, the file itself, one iteration more, and reading it all twice for verify().
+  return {{.label = "", .setup_seconds = 0.5 + 4 * seconds, .iteration_seconds = seconds}};
 }
 
 bool declare(bool writes) {

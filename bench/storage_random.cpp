@@ -150,6 +150,8 @@ Prepared prepare(Setting& setting, bool writes) {
 }
 
 std::vector<Case> cases(kernels::Platform&, const Options& options) {
+  require_program("fio");
+  require_direct_access(options.scratch_directory);
   // fio itself takes about half a second to start and to end.
   return {{.label = "", .setup_seconds = 3, .iteration_seconds = options.min_time_seconds + 0.5}};
 }
