@@ -87,6 +87,8 @@ using Spellings = std::vector<std::pair<std::string, std::string>>;
 
 void add_nearest(std::vector<std::string>& ids, const std::string& wanted, const Spellings& spellings,
                  std::size_t most) {
+  constexpr std::size_t shortest = 3;  // two letters are two edits away from any two
+  if (wanted.size() < shortest) return;
   std::vector<std::string> words;
   for (const auto& [spelling, id] : spellings) words.push_back(spelling);
   for (const std::string& word : nearest(wanted, words, words.size())) {

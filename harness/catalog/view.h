@@ -17,8 +17,8 @@ struct CatalogQuery {
   std::string today;     // ISO date
 };
 
-// Without a kind: how many of each, and each provider with its newest price. Throws UserError naming the nearest
-// provider.
+// Without a kind: how many of each, and each provider with its newest price. Throws UserError naming the nearest kind
+// or provider.
 nlohmann::json catalog_list_json(const Catalog& catalog, const CatalogQuery& query);
 
 // A platform or an accelerator with prices, expected values and what the guides say. Throws UserError naming the

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "harness/catalog/view.h"
 #include "harness/cost/price.h"
@@ -14,6 +16,9 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::array<std::string_view, 5> terms = {"on_demand", "spot", "reserved_1y", "reserved_3y",
+                                                   "monthly_prepaid"};
+
 template <typename T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
@@ -21,8 +26,14 @@ json or_null(const std::optional<T>& value) {
 
 json or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
+// Days; a year or month that is not over yet is of today.
+std::optional<int> age_of(const std::string& date, const std::string& today) {
+  const std::optional<int> days = days_between(date, today);
+  return days ? std::optional(std::max(*days, 0)) : std::nullopt;
+}
+
 json price_row(const Price& price, const std::string& today) {
-  const std::optional<int> age = days_between(price.as_of, today);
+  const std::optional<int> age = age_of(price.as_of, today);
   return {{"provider", price.provider},
           {"instance", price.instance},
           {"region", or_null(price.region)},
@@ -91,6 +102,14 @@ std::set<std::string> providers(const Catalog& catalog) {
   return names;
 }
 
+void check_kind(const std::string& kind) {
+  const std::vector<std::string> kinds = {"accelerators", "platforms", "prices", "expected", "claims"};
+  if (kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  const std::vector<std::string> near = nearest(kind, kinds, 1);
+  throw UserError(fmt::format("the catalog holds no \"{}\"; {} {}", kind, near.empty() ? "expected" : "the nearest is",
+                              quoted_choice(near.empty() ? kinds : near)));
+}
+
 void check_provider(const Catalog& catalog, const std::string& provider) {
   const std::set<std::string> known = providers(catalog);
   if (provider.empty() || known.count(provider) > 0) return;
@@ -121,7 +140,7 @@ json overview(const Catalog& catalog, const CatalogQuery& query) {
                     {"prices", prices},
                     {"prices_known", known},
                     {"newest_price", or_null(newest)},
-                    {"age_days", or_null(days_between(newest, query.today))}});
+                    {"age_days", or_null(age_of(newest, query.today))}});
   }
   const std::size_t claims = catalog.guide_claims.is_object() ? catalog.guide_claims.at("claims").size() : 0;
   return {{"counts",
@@ -192,30 +211,6 @@ json head(const std::string& kind, const std::string& today) {
   return {{"schema_version", "1.0"}, {"kind", kind}, {"date", today}};
 }
 
-json show_platform(const Catalog& catalog, const Platform& platform, const std::string& today) {
-  json shown = head("catalog.platform", today);
-  shown["platform"] = platform.record;
-  const Accelerator* card = platform.accelerator.empty() ? nullptr : catalog.find_accelerator(platform.accelerator);
-  shown["accelerator"] = card == nullptr ? json(nullptr) : card->record;
-  shown["prices"] = json::array();
-  for (const Price& price : catalog.prices) {
-    const bool own = price.provider == platform.provider && price.instance == platform.instance;
-    const bool of_its_chips = price.provider == platform.provider && price.unit == "chip-hour" &&
-                              !price.accelerator.empty() && price.accelerator == platform.accelerator;
-    if (own || of_its_chips) shown["prices"].push_back(price_row(price, today));
-  }
-  shown["expected"] = json::array();
-  for (const auto* list : {&catalog.expected, &catalog.unusable_expected}) {
-    for (const Expected& record : *list) {
-      const bool of_any_platform = record.platform.empty() && record.accelerator == platform.accelerator;
-      if (record.platform == platform.id || of_any_platform) shown["expected"].push_back(expected_row(record));
-    }
-  }
-  shown["guide_statements"] = statements_about(catalog, platform.id);
-  shown["sources"] = sources_of(catalog, shown);
-  return shown;
-}
-
 json typical_ratios(const Catalog& catalog, const Accelerator& card) {
   json ratios = json::array();
   for (const auto& [type, claim] : card.dense_tflops) {
@@ -228,6 +223,48 @@ json typical_ratios(const Catalog& catalog, const Accelerator& card) {
   return ratios;
 }
 
+// Rows of the same offer with the newest first; what is of unknown age comes last.
+template <typename Fits>
+json price_rows(const Catalog& catalog, const std::string& today, const Fits& fits) {
+  std::vector<const Price*> prices;
+  for (const Price& price : catalog.prices) {
+    if (fits(price)) prices.push_back(&price);
+  }
+  const auto offer = [](const Price& price) {
+    const auto rank = std::find(terms.begin(), terms.end(), price.term) - terms.begin();
+    return std::tuple(price.provider, price.instance, rank, price.region);
+  };
+  std::stable_sort(prices.begin(), prices.end(), [&](const Price* a, const Price* b) {
+    return offer(*a) != offer(*b) ? offer(*a) < offer(*b) : a->as_of > b->as_of;
+  });
+  json rows = json::array();
+  for (const Price* price : prices) rows.push_back(price_row(*price, today));
+  return rows;
+}
+
+json show_platform(const Catalog& catalog, const Platform& platform, const std::string& today) {
+  json shown = head("catalog.platform", today);
+  shown["platform"] = platform.record;
+  const Accelerator* card = platform.accelerator.empty() ? nullptr : catalog.find_accelerator(platform.accelerator);
+  shown["accelerator"] = card == nullptr ? json(nullptr) : card->record;
+  shown["typical_ratios"] = card == nullptr ? json::array() : typical_ratios(catalog, *card);
+  shown["prices"] = price_rows(catalog, today, [&](const Price& price) {
+    const bool of_its_chips =
+        price.unit == "chip-hour" && !price.accelerator.empty() && price.accelerator == platform.accelerator;
+    return price.provider == platform.provider && (price.instance == platform.instance || of_its_chips);
+  });
+  shown["expected"] = json::array();
+  for (const auto* list : {&catalog.expected, &catalog.unusable_expected}) {
+    for (const Expected& record : *list) {
+      const bool of_any_platform = record.platform.empty() && record.accelerator == platform.accelerator;
+      if (record.platform == platform.id || of_any_platform) shown["expected"].push_back(expected_row(record));
+    }
+  }
+  shown["guide_statements"] = statements_about(catalog, platform.id);
+  shown["sources"] = sources_of(catalog, shown);
+  return shown;
+}
+
 json show_accelerator(const Catalog& catalog, const Accelerator& card, const std::string& today) {
   json shown = head("catalog.accelerator", today);
   shown["accelerator"] = card.record;
@@ -236,10 +273,7 @@ json show_accelerator(const Catalog& catalog, const Accelerator& card, const std
   for (const Platform& platform : catalog.platforms) {
     if (platform.accelerator == card.id) shown["platforms"].push_back(platform.record);
   }
-  shown["prices"] = json::array();
-  for (const Price& price : catalog.prices) {
-    if (price.accelerator == card.id) shown["prices"].push_back(price_row(price, today));
-  }
+  shown["prices"] = price_rows(catalog, today, [&](const Price& price) { return price.accelerator == card.id; });
   shown["expected"] = json::array();
   for (const auto* list : {&catalog.expected, &catalog.unusable_expected}) {
     for (const Expected& record : *list) {
@@ -270,6 +304,7 @@ template <typename T>
 }  // namespace
 
 json catalog_list_json(const Catalog& catalog, const CatalogQuery& query) {
+  check_kind(query.kind);
   check_provider(catalog, query.provider);
   json list = head(query.kind.empty() ? "catalog.overview" : "catalog." + query.kind, query.today);
   if (query.kind.empty()) {

@@ -59,29 +59,25 @@ std::string remark(const json& row) {
   return text;
 }
 
+// With the instance over its rows where there are several.
 std::string prices_text(const json& rows, bool with_instance, std::size_t width, bool colour) {
-  std::vector<Table::Column> columns;
-  if (with_instance) columns.push_back({"instance", false, 30});
-  for (const Table::Column& column :
-       {Table::Column{"term"}, Table::Column{"region", false, 18}, Table::Column{"per hour", true},
-        Table::Column{"unit"}, Table::Column{"date"}, Table::Column{"age"}, Table::Column{"source", false, 20}}) {
-    columns.push_back(column);
-  }
-  Table table(columns);
+  Table table(
+      {{"term"}, {"region", false, 19}, {"per hour", true}, {"unit"}, {"date"}, {"age"}, {"source", false, 16}});
+  std::string last;
   for (const json& row : rows) {
-    std::vector<Table::Cell> cells;
-    if (with_instance) cells.push_back({shown(row, "provider") + ":" + shown(row, "instance")});
+    const std::string instance = shown(row, "provider") + ":" + shown(row, "instance");
+    if (with_instance && instance != last) table.note(instance, 1);
+    last = instance;
     const std::string price = number(row, "per_hour");
-    cells.push_back({term_text(shown(row, "term"))});
-    cells.push_back({shown(row, "region")});
-    cells.push_back({price.empty() ? "unknown" : price + " " + shown(row, "currency")});
-    cells.push_back({shown(row, "unit")});
-    cells.push_back({shown(row, "as_of")});
-    cells.push_back({age_text(row), age_colour(row)});
-    cells.push_back({list(row, "source")});
-    table.add(std::move(cells));
+    table.add({{term_text(shown(row, "term"))},
+               {shown(row, "region")},
+               {price.empty() ? "unknown" : price + " " + shown(row, "currency")},
+               {shown(row, "unit")},
+               {shown(row, "as_of")},
+               {age_text(row), age_colour(row)},
+               {list(row, "source")}});
     const std::string text = remark(row);
-    if (!text.empty() && !with_instance) table.note(text, 4);
+    if (!text.empty()) table.note(text, 4);
   }
   return table.render(width, colour);
 }
@@ -124,19 +120,29 @@ std::string expected_text(const json& rows, bool with_machine, std::size_t width
 }
 
 std::string statements_text(const json& claims, std::size_t width, bool colour) {
-  Table table({{"id"}, {"verdict"}, {"statement", false, 78}});
+  Table table({{"id"}, {"verdict", false, 44}, {"subject", false, 44}});
   for (const json& claim : claims) {
-    const std::string verdict = shown(claim, "verdict");
-    table.add(
-        {{shown(claim, "id")}, {verdict, verdict == "ok" ? Colour::good : Colour::none}, {shown(claim, "subject")}});
+    std::string verdict = shown(claim, "verdict");
+    std::replace(verdict.begin(), verdict.end(), '_', ' ');
+    const Colour tone = verdict == "ok" ? Colour::good : Colour::none;
+    const std::string remark = shown(claim, "remark");
+    table.add({{shown(claim, "id")},
+               {remark.empty() ? verdict : verdict + " (" + remark + ")", tone},
+               {shown(claim, "subject")}});
     table.note(shown(claim, "claim"), 4);
     const std::string right = shown(claim, "right_value");
-    const std::string why = shown(claim, "remark");
-    if (!right.empty() || !why.empty()) {
-      table.note("-> " + why + (why.empty() || right.empty() ? "" : "; ") + right, 4);
-    }
+    if (!right.empty()) table.note("-> " + right, 4);
   }
   return table.render(width, colour);
+}
+
+// Wrapped, later lines indented by `indent`.
+std::string hanging(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string lines;
+  for (const std::string& line : wrapped(text, width - indent)) {
+    lines += (lines.empty() ? "" : std::string(indent, ' ')) + line + "\n";
+  }
+  return lines;
 }
 
 std::string sources_text(const json& sources, std::size_t width) {
@@ -144,10 +150,9 @@ std::string sources_text(const json& sources, std::size_t width) {
   for (const auto& item : sources.items()) {
     const std::string date = shown(item.value(), "date");
     const std::string licence = shown(item.value(), "licence");
-    text += labelled("  " + item.key() + "  ",
-                     fmt::format("{} ({}{})", shown(item.value(), "title"), date.empty() ? "undated" : date,
-                                 licence.empty() ? "" : ", " + licence),
-                     4, width);
+    text += "  " + hanging(fmt::format("{}: {} ({}{})", item.key(), shown(item.value(), "title"),
+                                       date.empty() ? "undated" : date, licence.empty() ? "" : ", " + licence),
+                           4, width);
   }
   return text;
 }
@@ -177,6 +182,15 @@ std::string dense_text(const json& card) {
   return text;
 }
 
+std::string ratios_text(const json& document, std::size_t width) {
+  std::string text;
+  for (const json& ratio : document.at("typical_ratios")) {
+    line(text, "typical",
+         fmt::format("{:.1f} % of the claim, {}", 100 * ratio.at("ratio").get<double>(), shown(ratio, "basis")), width);
+  }
+  return text;
+}
+
 std::string platform_head(const json& document, std::size_t width) {
   const json& platform = document.at("platform");
   const json& card = document.at("accelerator");
@@ -202,7 +216,7 @@ std::string platform_head(const json& document, std::size_t width) {
                shown(platform, "network_nics", "interfaces")}),
        width);
   line(text, "notes", shown(platform, "notes"), width);
-  return text;
+  return text + ratios_text(document, width);
 }
 
 std::string accelerator_head(const json& document, std::size_t width) {
@@ -229,10 +243,7 @@ std::string accelerator_head(const json& document, std::size_t width) {
                      why.empty() ? "" : " (" + why + ")"),
          width);
   }
-  for (const json& ratio : document.at("typical_ratios")) {
-    line(text, "typical",
-         fmt::format("{:.1f} % of the claim, {}", 100 * ratio.at("ratio").get<double>(), shown(ratio, "basis")), width);
-  }
+  text += ratios_text(document, width);
   std::vector<std::string> platforms;
   for (const json& platform : document.at("platforms")) platforms.push_back(shown(platform, "id"));
   line(text, "platforms", joined(platforms), width);
@@ -325,8 +336,9 @@ std::string catalog_check_text(const json& checked, std::size_t width, bool colo
   std::string text;
   for (const auto& [key, tone] : {std::pair{"disputed", Colour::open}, std::pair{"refused", Colour::bad}}) {
     for (const json& problem : checked.at(key)) {
-      const std::string place = fmt::format("{} {}, {}: ", key, shown(problem, "file"), shown(problem, "place"));
-      std::string lines = labelled(place, shown(problem, "text"), 4, width);
+      std::string lines = hanging(
+          fmt::format("{} {}, {}: {}", key, shown(problem, "file"), shown(problem, "place"), shown(problem, "text")), 4,
+          width);
       if (colour) lines.replace(0, std::string(key).size(), paint(key, tone, true));
       text += lines;
     }

@@ -37,9 +37,10 @@ void print(const nlohmann::json& document, bool as_json,
 void add_list_command(CLI::App& catalog, Global& global) {
   auto settings = std::make_shared<CatalogSettings>();
   CLI::App* command = catalog.add_subcommand("list", "List what the catalog holds, or one kind of it");
-  command->add_option("kind", settings->query.kind, "What to list; without it, how many of each")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"accelerators", "platforms", "prices", "expected", "claims"}));
+  command
+      ->add_option("kind", settings->query.kind,
+                   "accelerators, platforms, prices, expected or claims; without it, how many of each")
+      ->type_name("KIND");
   command->add_option("--provider", settings->query.provider, "Only what this provider offers")->type_name("NAME");
   command->add_flag("--json", settings->json, "Print one JSON document");
   command->footer(
@@ -53,8 +54,8 @@ void add_list_command(CLI::App& catalog, Global& global) {
 
 void add_show_command(CLI::App& catalog, Global& global) {
   auto settings = std::make_shared<CatalogSettings>();
-  CLI::App* command = catalog.add_subcommand(
-      "show", "Show a platform or an accelerator: prices, expected values, and what the guides say of it");
+  CLI::App* command =
+      catalog.add_subcommand("show", "Show a platform or an accelerator: prices, expected values, guide statements");
   command->add_option("name", settings->name, "An id or any usual spelling of it")->type_name("NAME")->required();
   command->add_flag("--json", settings->json, "Print one JSON document");
   command->footer("Examples:\n  claimcheck catalog show p5.48xlarge\n  claimcheck catalog show 'H100 SXM' --json");
@@ -83,6 +84,7 @@ void add_catalog(CLI::App& app, Global& global) {
   CLI::App* catalog =
       app.add_subcommand("catalog", "Look at the catalog of accelerators, platforms and prices, and check it");
   catalog->require_subcommand(1);
+  catalog->footer("Examples:\n  claimcheck catalog list prices --provider aws\n  claimcheck catalog show 'H100 SXM'");
   add_list_command(*catalog, global);
   add_show_command(*catalog, global);
   add_check_command(*catalog, global);
