@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "harness/cost/cost.h"
@@ -147,31 +148,55 @@ std::string basis_cell(const json& row) {
   return row.value("stand_in", false) ? "estimate*" : "estimate";
 }
 
-std::string ranking_text(const json& cost) {
-  const std::string currency = cost["currency"];
+// Short enough for a column: "3 years" is reserved for them.
+std::string term_cell(const std::string& term) {
+  if (term == "reserved_1y") return "1 year";
+  if (term == "reserved_3y") return "3 years";
+  if (term == "monthly_prepaid") return "monthly";
+  return term_text(term);
+}
+
+// Rows in one currency, under a heading that names it.
+std::string table_text(const json& rows, const std::string& currency, Footnotes& notes) {
   Table table({{"rank", true, 4},
-               {"platform", false, 38},
-               {"term", false, 15},
-               {currency + "/h", true, 12},
-               {"useful", true, 12},
-               {"/EFLOP", true, 11},
+               {"platform", false, 31},
+               {"term", false, 9},
+               {currency + "/h", true, 9},
+               {"useful", true, 6},
+               {"/EFLOP", true, 9},
                {"basis", false, 9},
-               {"region", false, 16},
-               {"price", false, 5}});
-  Footnotes notes;
-  for (const json& row : cost["rows"]) {
-    const std::string shown = row["currency"];
+               {"price", false, 20}});
+  for (const json& row : rows) {
+    if (row["currency"] != currency) continue;
+    const std::string region = text_at(row, "region");
     table.add({{row["rank"].is_number() ? std::to_string(row["rank"].get<int>()) : "-"},
                {text_at(row, "label")},
-               {term_text(row["term"])},
-               {money_text(row["per_hour"], shown)},
+               {term_cell(row["term"])},
+               {amount_text(row["per_hour"])},
                {row["useful_tflops"].is_number() ? number_text(row["useful_tflops"]) : "-"},
-               {money_or_dash(row["per_eflop"], shown)},
+               {row["per_eflop"].is_number() ? amount_text(row["per_eflop"]) : "-"},
                {basis_cell(row)},
-               {text_at(row, "region")},
-               {notes.mark(row["price"])}});
+               {notes.mark(row["price"]) + (region.empty() ? "" : " " + region)}});
   }
-  return table.empty() ? std::string() : table.render(width, false) + notes.text();
+  return table.empty() ? std::string() : table.render(width, false);
+}
+
+std::string ranking_text(const json& cost) {
+  const std::string own = cost["currency"];
+  Footnotes notes;
+  std::string text = table_text(cost["rows"], own, notes);
+  std::set<std::string> others;
+  for (const json& row : cost["rows"]) others.insert(row["currency"].get<std::string>());
+  for (const std::string& currency : others) {
+    if (currency == own) continue;
+    text += (text.empty() ? "" : "\n") + table_text(cost["rows"], currency, notes);
+  }
+  return text.empty() ? text : text + notes.text();
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text.back() != '.') text += '.';
+  return text;
 }
 
 // What the reader has to know to trust or doubt the table.
@@ -181,7 +206,8 @@ std::string remarks(const json& cost) {
   const auto any = [&](auto holds) { return std::any_of(rows.begin(), rows.end(), holds); };
   if (any([](const json& row) { return row["kind"] == "estimate"; })) {
     lines.push_back(
-        fmt::format("useful: TFLOPS in {}. *estimate*: dense claim x typical ratio x devices x {} scaling assumed for "
+        fmt::format("useful: TFLOPS in {}; /EFLOP: per 1e18 useful operations. *estimate*: dense claim x typical ratio "
+                    "x devices x {} scaling assumed for "
                     "more than one "
                     "(--scaling); the cheapest region of each platform and term.",
                     text_at(cost, "data_type"), number_text(cost["assumed_scaling"])));
@@ -192,7 +218,7 @@ std::string remarks(const json& cost) {
   }
   for (const json& row : rows) {
     const std::string note = text_at(row, "note");
-    if (row["kind"] == "measured" && !note.empty()) lines.push_back(text_at(row, "label") + ": " + note + ".");
+    if (row["kind"] == "measured" && !note.empty()) lines.push_back(text_at(row, "label") + ": " + sentence(note));
   }
   for (const auto& [currency, count] : cost["unconverted"].items()) {
     lines.push_back(

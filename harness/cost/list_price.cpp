@@ -95,6 +95,7 @@ std::vector<ListPrice> cheapest_by_term(const std::vector<ListPrice>& prices, co
 }
 
 std::string term_text(const std::string& term) {
+  if (term == "quoted") return "as quoted";
   if (term == "reserved_1y") return "reserved 1 y";
   if (term == "reserved_3y") return "reserved 3 y";
   std::string text = term;

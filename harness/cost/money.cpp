@@ -22,10 +22,13 @@ std::string grouped(const std::string& digits) {
 
 }  // namespace
 
+std::string amount_text(double amount) {
+  if (amount == 0 || amount >= 10000) return grouped(fmt::format("{:.0f}", amount));
+  return amount >= 0.1 ? fmt::format("{:.2f}", amount) : fmt::format("{:.2g}", amount);
+}
+
 std::string money_text(double amount, const std::string& currency) {
-  if (amount == 0 || amount >= 10000) return total_text(amount, currency);
-  if (amount >= 0.1) return with_currency(fmt::format("{:.2f}", amount), currency);
-  return with_currency(fmt::format("{:.2g}", amount), currency);
+  return with_currency(amount_text(amount), currency);
 }
 
 std::string price_text(double amount, const std::string& currency) {

@@ -5,6 +5,9 @@
 
 namespace claimcheck {
 
+// "5.42", "0.012", "78,586": for columns whose heading names the currency.
+std::string amount_text(double amount);
+
 // "$5.42", "28.00 CNY".
 std::string money_text(double amount, const std::string& currency);
 

@@ -139,29 +139,23 @@ PricedUnit unit_from(std::string_view text, std::string_view unit) {
   return priced;
 }
 
-// The last day an ISO date, month or year can mean.
-std::optional<std::chrono::sys_days> last_day(std::string_view text) {
+// The first day an ISO date, month or year can mean: a price is at most so old.
+std::optional<std::chrono::sys_days> first_day(std::string_view text) {
   using namespace std::chrono;
-  std::array<int, 3> parts = {0, 12, 0};
-  std::size_t count = 0;
-  for (std::string_view rest = text; count < 3; ++count) {
-    const std::string_view digits = rest.substr(0, rest.find('-'));
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts[count]);
-    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    if (digits.size() != (count == 0 ? 4U : 2U)) return std::nullopt;
-    if (digits.size() == rest.size()) {
-      ++count;
-      break;
-    }
-    rest.remove_prefix(digits.size() + 1);
-    if (count == 2) return std::nullopt;
+  std::array<unsigned, 3> parts = {0, 1, 1};
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t digits = i == 0 ? 4 : 2;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + begin, end, parts[i]);
+    if (error != std::errc{} || stop != text.data() + begin + digits) return std::nullopt;
+    begin += digits;
+    if (begin == text.size()) break;
+    if (i + 1 == parts.size() || text[begin] != '-') return std::nullopt;
+    ++begin;
   }
-  const year_month month = year(parts[0]) / std::chrono::month(static_cast<unsigned>(parts[1]));
-  if (!month.ok()) return std::nullopt;
-  const year_month_day last = year_month_day(month / std::chrono::last);
-  if (count < 3) return sys_days(last);
-  const year_month_day exact = month / day(static_cast<unsigned>(parts[2]));
-  return exact.ok() ? std::optional(sys_days(exact)) : std::nullopt;
+  const year_month_day date = year(static_cast<int>(parts[0])) / month(parts[1]) / day(parts[2]);
+  return date.ok() ? std::optional(sys_days(date)) : std::nullopt;
 }
 
 }  // namespace
@@ -221,8 +215,8 @@ TermComparison compare_terms(double on_demand_per_hour, double reserved_per_hour
 }
 
 std::optional<int> days_between(std::string_view from, std::string_view to) {
-  const auto first = last_day(from);
-  const auto second = last_day(to);
+  const auto first = first_day(from);
+  const auto second = first_day(to);
   if (!first || !second) return std::nullopt;
   return static_cast<int>((*second - *first).count());
 }

@@ -40,7 +40,7 @@ struct TermComparison {
 
 TermComparison compare_terms(double on_demand_per_hour, double reserved_per_hour, double years);
 
-// Days from ISO date `from` ("2026-07-20", "2025-05", "2024": the last day they can mean counts) to `to`.
+// Days from ISO date `from` ("2026-07-20", "2025-05", "2024": the first day they can mean counts) to `to`.
 // Unset when either is not a date.
 std::optional<int> days_between(std::string_view from, std::string_view to);
 

@@ -97,6 +97,9 @@ class ResultRows {
     if (accelerators_ <= 0) {
       accelerators_ = static_cast<int>(accelerators_seen(*priced.document).value_or(std::vector<std::string>{}).size());
     }
+    if (useful_ && useful_->on_host && accelerators_ > 0) {
+      result_["note"] = "the CPU was measured, not the accelerators of this machine";
+    }
     result_["label"] = label_;
     result_["instance"] = platform == nullptr ? json(nullptr) : json(platform->id);
     result_["useful"] = useful_ ? useful_json(*useful_) : json(nullptr);

@@ -153,7 +153,9 @@ std::string miss_sentence(const Target& target, const Reading& reading, const st
                                                                                            : "is above it by";
   const std::string share =
       target.line.value == 0 ? "" : fmt::format(" ({})", share_text(gap / std::abs(target.line.value)));
-  const std::string amount = unit == "1" ? fmt::format("{:.1f} points", gap * 100) : quantity_text(gap, unit);
+  const std::string amount = unit == "1"   ? fmt::format("{:.1f} points", gap * 100)
+                             : gap >= 1000 ? fmt::format("{:.0f} {}", gap, unit)
+                                           : quantity_text(gap, unit);
   const bool converted = target.line.value != target.claimed;
   const std::string of = converted ? " of " + quantity_text(target.line.value, unit) : "";
   return fmt::format("{} {}{}{}: {}", verb, amount, share, of, share_sentence(target, reading, unit));

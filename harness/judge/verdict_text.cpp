@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "harness/judge/claim.h"
@@ -108,12 +109,20 @@ bool needs_reason(const Verdict& verdict) {
   return verdict.kind != VerdictKind::met && verdict.kind != VerdictKind::not_measured;
 }
 
+std::string sentence(std::string text) {
+  if (!text.empty() && text.back() != '.') text += '.';
+  return text;
+}
+
+// A cause that several claims share is said once.
 std::string reasons(const std::vector<Verdict>& verdicts) {
   std::string text;
+  std::set<std::string> said;
   for (const Verdict& verdict : verdicts) {
     if (!needs_reason(verdict)) continue;
-    text += labelled(" ", fmt::format("{}: {}.", row_name(verdict), verdict.reason), 1, width);
+    text += labelled(" ", sentence(fmt::format("{}: {}", row_name(verdict), verdict.reason)), 1, width);
     for (const std::string& why : verdict.diagnosis) {
+      if (!said.insert(why).second) continue;
       const std::size_t arrow = why.find(" -> ");
       text += labelled("", why.substr(0, arrow), 3, width);
       if (arrow != std::string::npos) text += labelled("   ->", why.substr(arrow + 4), 6, width);
@@ -136,7 +145,9 @@ std::string left_open(const std::vector<Verdict>& verdicts) {
     }
   }
   std::string text;
-  for (const auto& [reason, names] : by_reason) text += labelled(" ", fmt::format("{}: {}.", names, reason), 1, width);
+  for (const auto& [reason, names] : by_reason) {
+    text += labelled(" ", sentence(fmt::format("{}: {}", names, reason)), 1, width);
+  }
   return text.empty() ? text : "NOT MEASURED\n" + text;
 }
 
@@ -214,29 +225,70 @@ std::string summary(const std::vector<Verdict>& verdicts) {
   return text;
 }
 
+namespace {
+
+std::vector<std::string> cells_of(const Verdict& verdict, const std::vector<Verdict>& verdicts) {
+  return {metric_name(verdict.claim), claimed_cell(verdict),           measured_cell(verdict),
+          share_cell(verdict),        typical_cell(verdict, verdicts), kind_cell(verdict)};
+}
+
+// Whose promises stand below.
+std::string group_name(const Verdict& verdict) {
+  const std::string from = origin(verdict);
+  if (from == "yours") return "your claims";
+  if (from == "platform") return "what was sold: " + text_at(verdict.claim.definition, "platform");
+  if (from == "data sheet") {
+    return fmt::format("data sheet of one {}", text_at(verdict.claim.definition, "accelerator_name"));
+  }
+  if (from == "typical") return "typical of healthy machines";
+  return from == "physics" ? "what the device can do at most" : from;
+}
+
+// A typical value that is as it should be stands in the row of its claim.
+bool has_row(const Verdict& verdict, const std::vector<Verdict>& verdicts) {
+  if (!is_typical(verdict) || verdict.kind != VerdictKind::met) return true;
+  return std::none_of(verdicts.begin(), verdicts.end(), [&](const Verdict& other) {
+    return !is_typical(other) && other.claim.metric == verdict.claim.metric;
+  });
+}
+
+// The name gets the columns that the others leave; an empty column takes none.
+std::string verdict_table(const std::vector<Verdict>& verdicts) {
+  const std::vector<std::string> headings = {"claim", "claimed", "measured", "of claim", "typical", "verdict"};
+  const std::vector<std::size_t> most = {0, 20, 15, 8, 11, 13};
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> groups;
+  for (const Verdict& verdict : verdicts) {
+    if (!has_row(verdict, verdicts)) continue;
+    rows.push_back(cells_of(verdict, verdicts));
+    groups.push_back(group_name(verdict));
+  }
+  std::vector<std::size_t> used;  // columns with something in them
+  std::size_t taken = 1;
+  for (std::size_t i = 0; i < headings.size(); ++i) {
+    std::size_t widest = 0;
+    for (const auto& row : rows) widest = std::max(widest, display_width(row[i]));
+    if (widest == 0) continue;
+    used.push_back(i);
+    if (i > 0) taken += 2 + std::min(most[i], std::max(widest, display_width(headings[i])));
+  }
+  std::vector<Table::Column> columns;
+  for (const std::size_t i : used) columns.push_back({headings[i], i > 0 && i < 5, i == 0 ? width - taken : most[i]});
+  Table table(columns);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (r == 0 || groups[r] != groups[r - 1]) table.note(groups[r], 1);
+    std::vector<Table::Cell> cells;
+    for (const std::size_t i : used) cells.push_back({(i == 0 ? "  " : "") + rows[r][i]});
+    table.add(std::move(cells));
+  }
+  return table.render(width, false);
+}
+
+}  // namespace
+
 std::string verdicts_text(const std::vector<Verdict>& verdicts) {
   if (verdicts.empty()) return {};
-  Table table({{"claim (source)", false, 44},
-               {"claimed", true, 24},
-               {"measured", true, 24},
-               {"of claim", true, 8},
-               {"typical", true, 12},
-               {"verdict", false, 13}});
-  const auto has_claim = [&](const Verdict& typical) {
-    return std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& other) {
-      return !is_typical(other) && other.claim.metric == typical.claim.metric;
-    });
-  };
-  for (const Verdict& verdict : verdicts) {
-    if (is_typical(verdict) && verdict.kind == VerdictKind::met && has_claim(verdict)) continue;
-    table.add({{row_name(verdict)},
-               {claimed_cell(verdict)},
-               {measured_cell(verdict)},
-               {share_cell(verdict)},
-               {typical_cell(verdict, verdicts)},
-               {kind_cell(verdict)}});
-  }
-  std::string text = table.render(width, false);
+  std::string text = verdict_table(verdicts);
   for (const std::string& part : {reasons(verdicts), left_open(verdicts)}) {
     if (!part.empty()) text += "\n" + part;
   }

@@ -1,0 +1,547 @@
+// Verdicts on hand-made documents: every kind, its sentence, and the exit code.
+#include "harness/judge/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/judge/claim.h"
+#include "harness/judge/line.h"
+#include "harness/judge/physics.h"
+#include "harness/report/layout.h"
+#include "tests/unit/made_results.h"
+
+namespace claimcheck {
+namespace {
+
+using made::measured;
+using made::on_cpu;
+using made::six;
+using made::unmeasured;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Verdict verdict_on(const Document& document, const std::string& claim, const Catalog& catalog = {}) {
+  return judge(document, {parse_claim(claim)}, catalog).front();
+}
+
+Document with(std::vector<Measurement> measurements) {
+  Document document = made::cpu_machine();
+  document.measurements = std::move(measurements);
+  return document;
+}
+
+Measurement triad(const std::vector<double>& samples) {
+  return on_cpu(measured("memory.triad", "memory.triad.gbps", "GB/s", samples));
+}
+
+const Verdict* find(const std::vector<Verdict>& verdicts, const std::string& id) {
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.claim.id == id) return &verdict;
+  }
+  return nullptr;
+}
+
+TEST(Decide, TheIntervalAgainstTheLine) {
+  const Line at_least{">=", false, 100, 0};
+  const Line above{">=", true, 100, 0};
+  const Line at_most{"<=", false, 100, 0};
+  const Line below{"<=", true, 100, 0};
+  const Line equal{"==", false, 100, 0.05};
+  const auto at = [](const Line& line, double low, double high) {
+    return decide(line, {(low + high) / 2, std::pair{low, high}, false});
+  };
+  EXPECT_EQ(at(at_least, 100, 110), VerdictKind::met);
+  EXPECT_EQ(at(at_least, 99, 110), VerdictKind::inconclusive);
+  EXPECT_EQ(at(at_least, 90, 99), VerdictKind::not_met);
+  EXPECT_EQ(at(above, 100, 110), VerdictKind::inconclusive);
+  EXPECT_EQ(at(above, 90, 100), VerdictKind::not_met);
+  EXPECT_EQ(at(at_most, 90, 100), VerdictKind::met);
+  EXPECT_EQ(at(at_most, 90, 101), VerdictKind::inconclusive);
+  EXPECT_EQ(at(at_most, 101, 110), VerdictKind::not_met);
+  EXPECT_EQ(at(below, 90, 100), VerdictKind::inconclusive);
+  EXPECT_EQ(at(equal, 96, 104), VerdictKind::met);
+  EXPECT_EQ(at(equal, 90, 104), VerdictKind::inconclusive);
+  EXPECT_EQ(at(equal, 90, 110), VerdictKind::inconclusive) << "wider than the band, around it";
+  EXPECT_EQ(at(equal, 106, 110), VerdictKind::not_met);
+  EXPECT_EQ(decide(at_least, {99.9, std::nullopt, false}), VerdictKind::not_met);
+  EXPECT_EQ(decide(at_least, {100, std::nullopt, false}), VerdictKind::met);
+}
+
+TEST(Judge, MetSaysThePercentOfTheClaim) {
+  const Verdict verdict = verdict_on(with({triad(six(30))}), "memory.triad.gbps>=20");
+  EXPECT_EQ(verdict.kind, VerdictKind::met);
+  EXPECT_EQ(verdict.attained, 30);
+  EXPECT_EQ(verdict.measurement_id, "memory.triad");
+  EXPECT_EQ(verdict.reason, "30.0 GB/s is 150.0 % of the claimed 20 GB/s");
+  ASSERT_TRUE(verdict.interval);
+  EXPECT_NEAR(verdict.interval->first, 29.97, 1e-9);
+  EXPECT_DOUBLE_EQ(share_of_claim(verdict).value(), 1.5);
+}
+
+TEST(Judge, NotMetSaysByHowMuch) {
+  const Verdict verdict = verdict_on(with({triad(six(30))}), "memory.triad.gbps>=40");
+  EXPECT_EQ(verdict.kind, VerdictKind::not_met);
+  EXPECT_EQ(verdict.reason, "falls short by 10.0 GB/s (25.0 %): 30.0 GB/s is 75.0 % of the claimed 40 GB/s");
+}
+
+TEST(Judge, FarShortStillSaysLessThanTheWhole) {
+  const Verdict verdict = verdict_on(with({triad(six(12.5))}), "memory.triad.gbps>=1000000");
+  EXPECT_THAT(verdict.reason, AllOf(HasSubstr("(99.9 %)"), HasSubstr("is 0.0013 % of the claimed 1000000 GB/s"),
+                                    Not(HasSubstr("100"
+                                                  ".0 %"))));
+}
+
+TEST(Judge, ALatencyExceedsItsClaim) {
+  const Document document = with({on_cpu(measured("allreduce/bytes:8", "allreduce.latency.us", "us", six(25)))});
+  EXPECT_EQ(verdict_on(document, "allreduce.latency.us<=30").kind, VerdictKind::met);
+  const Verdict verdict = verdict_on(document, "allreduce.latency.us<=20");
+  EXPECT_EQ(verdict.kind, VerdictKind::not_met);
+  EXPECT_EQ(verdict.reason, "exceeds it by 5.00 us (25.0 %): 25.0 us is 125.0 % of the claimed 20 us");
+}
+
+TEST(Judge, InconclusiveWhenTheIntervalStraddles) {
+  const Verdict verdict = verdict_on(with({triad({38, 39, 40, 41, 42, 43})}), "memory.triad.gbps>=40");
+  EXPECT_EQ(verdict.kind, VerdictKind::inconclusive);
+  EXPECT_EQ(verdict.reason,
+            "40.5 GB/s is 101.2 % of the claimed 40 GB/s, but the 95 % interval of the median (38.0 .. 43.0) straddles "
+            "40.0 GB/s: more repetitions or a quieter machine would tell");
+}
+
+TEST(Judge, FewSamplesGiveTheirRange) {
+  const Document document = with({triad({38, 40, 42})});
+  const Verdict open = verdict_on(document, "memory.triad.gbps>=39");
+  EXPECT_EQ(open.kind, VerdictKind::inconclusive);
+  EXPECT_THAT(open.reason, HasSubstr("the range of its few repetitions (38.0 .. 42.0)"));
+  EXPECT_FALSE(open.interval) << "a range is not a 95 % interval";
+  EXPECT_EQ(verdict_on(document, "memory.triad.gbps>=37").kind, VerdictKind::met);
+  EXPECT_EQ(verdict_on(with({triad({38})}), "memory.triad.gbps>=39").kind, VerdictKind::not_met);
+}
+
+TEST(Judge, TheBestSizeSpeaksForAMetricAndTheSmallestForALatency) {
+  Measurement small = on_cpu(measured("gemm.fp32/n:512", "gemm.fp32.tflops", "TFLOPS", six(0.1)));
+  Measurement large = on_cpu(measured("gemm.fp32/n:2048", "gemm.fp32.tflops", "TFLOPS", six(0.2)));
+  const Document document =
+      with({small, large, on_cpu(measured("allreduce/bytes:8", "allreduce.latency.us", "us", six(3))),
+            on_cpu(measured("allreduce/bytes:64", "allreduce.latency.us", "us", six(4)))});
+  EXPECT_EQ(headline(document, "gemm.fp32.tflops")->id, "gemm.fp32/n:2048");
+  EXPECT_EQ(headline(document, "allreduce.latency.us")->id, "allreduce/bytes:8");
+  EXPECT_EQ(headline(document, "gemm.fp64.tflops"), nullptr);
+  const Verdict at_512 = verdict_on(document, "gemm.fp32.tflops[n=512]>=0.15");
+  EXPECT_EQ(at_512.kind, VerdictKind::not_met);
+  EXPECT_EQ(at_512.measurement_id, "gemm.fp32/n:512");
+  const Verdict at_999 = verdict_on(document, "gemm.fp32.tflops[n=999]>=0.15");
+  EXPECT_EQ(at_999.kind, VerdictKind::not_measured);
+  EXPECT_EQ(at_999.reason, "measured under other conditions only: n = 2048 or 512");
+}
+
+TEST(Judge, ZerosEstimatesAndVirtualDevicesNeverSpeak) {
+  Measurement zeros = triad(six(90));
+  zeros.id = "memory.triad/zeros";
+  zeros.conditions["pattern"] = "zeros";
+  Measurement estimate = triad(six(91));
+  estimate.estimate = true;
+  Measurement unreal = triad(six(92));
+  unreal.is_virtual = true;
+  EXPECT_EQ(headline(with({zeros, estimate, unreal, triad(six(30))}), "memory.triad.gbps")->value, 30);
+  EXPECT_THAT(verdict_on(with({zeros}), "memory.triad.gbps>=1").reason, HasSubstr("measured on zeros only"));
+  EXPECT_THAT(verdict_on(with({estimate}), "memory.triad.gbps>=1").reason, HasSubstr("only an estimate"));
+  EXPECT_THAT(verdict_on(with({unreal}), "memory.triad.gbps>=1").reason, HasSubstr("virtual device only"));
+  for (const Measurement& measurement : {zeros, estimate, unreal}) {
+    EXPECT_EQ(verdict_on(with({measurement}), "memory.triad.gbps>=1").kind, VerdictKind::not_measured);
+  }
+  Document all_virtual = with({unreal});
+  all_virtual.is_virtual = true;
+  const Verdict verdict = verdict_on(all_virtual, "memory.triad.gbps>=1");
+  EXPECT_EQ(verdict.kind, VerdictKind::met);
+  EXPECT_THAT(verdict.reason, HasSubstr("(on a virtual device)"));
+}
+
+TEST(Judge, NotMeasuredGivesTheReasonOfTheMeasurement) {
+  Document document = with({unmeasured("gemm.bf16", "gemm.bf16.tflops", Outcome::unsupported, "no bf16 here"),
+                            unmeasured("memory.copy", "memory.copy.gbps", Outcome::crashed, "killed by SIGKILL")});
+  EXPECT_EQ(verdict_on(document, "gemm.bf16.tflops>=1").reason, "unsupported: no bf16 here");
+  EXPECT_EQ(verdict_on(document, "memory.copy.gbps>=1").reason, "crashed: killed by SIGKILL");
+  EXPECT_EQ(verdict_on(document, "memory.triad.gbps>=1").reason, "this result holds no measurement of it");
+  document.run["plan"]["left_out"] = {{{"id", "memory.triad"}, {"reason", "does not fit the budget of 60 s"}},
+                                      {{"id", "gemm.fp64/n:4096"}, {"reason", "does not fit"}}};
+  EXPECT_EQ(verdict_on(document, "memory.triad.gbps>=1").reason, "left out: does not fit the budget of 60 s");
+  EXPECT_EQ(verdict_on(document, "gemm.fp64.tflops>=1").reason, "left out: does not fit");
+  document.run["status"] = "partial";
+  EXPECT_EQ(verdict_on(document, "memory.read.gbps>=1").reason, "the run ended before it was measured");
+}
+
+TEST(Judge, AWrongAnswerHasNoNumber) {
+  Measurement wrong = triad(six(30));
+  wrong.status = Outcome::wrong_result;
+  wrong.reason = "element 7 is 3, expected 4";
+  const Verdict verdict = verdict_on(with({wrong}), "memory.triad.gbps>=1");
+  EXPECT_EQ(verdict.kind, VerdictKind::not_measured);
+  EXPECT_EQ(verdict.reason, "wrong_result: element 7 is 3, expected 4");
+}
+
+TEST(Judge, AboveWhatTheDeviceCanDoIsAMeasurementError) {
+  Document document = with({on_cpu(measured("gemm.fp64/n:1024", "gemm.fp64.tflops", "TFLOPS", six(0.30)))});
+  // 2 cores x 32 FLOP per clock x 3000 MHz = 0.192 TFLOPS
+  document.system["devices"][0]["max_clock_mhz"] = 3000;
+  EXPECT_NEAR(ceiling(document, document.measurements[0], {})->value, 0.192, 1e-12);
+  const Verdict verdict = verdict_on(document, "gemm.fp64.tflops>=0.1");
+  EXPECT_EQ(verdict.kind, VerdictKind::implausible);
+  EXPECT_THAT(verdict.reason, HasSubstr("2.00 cores x 32.0 FLOP per clock x 3000 MHz = 0.192 TFLOPS"));
+  // Also without a claim about it.
+  const auto verdicts = all_verdicts(document, {}, {});
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::implausible);
+  EXPECT_EQ(verdicts[0].claim.definition["comparison"], "physics");
+  // Said once when a claim says it.
+  EXPECT_EQ(all_verdicts(document, {parse_claim("gemm.fp64.tflops>=0.1")}, {}).size(), 1U);
+}
+
+TEST(Judge, CeilingsOfGpus) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(612, 741)};
+  // From the data sheet: 989 x 1980 / 1830.
+  EXPECT_NEAR(ceiling(document, document.measurements[0], made::catalog())->value, 989.0 * 1980 / 1830, 1e-9);
+  // From the device itself: 132 x 4096 x 1.98 GHz = 1070.5.
+  document.system["devices"][5].update(
+      {{"compute_units", 132}, {"max_sm_clock_mhz", 1980}, {"compute_capability", "9.0"}});
+  EXPECT_NEAR(ceiling(document, document.measurements[0], made::catalog())->value, 1070.53, 0.01);
+  // 2 x 2619 MHz x 5120 bit: the H100's 3352 GB/s.
+  Measurement read = measured("memory.read", "memory.read.gbps", "GB/s", six(3100));
+  read.devices = {{5, "NVIDIA H100 80GB HBM3", 3100}};
+  document.system["devices"][5].update({{"max_memory_clock_mhz", 2619}, {"memory_bus_bits", 5120}});
+  EXPECT_NEAR(ceiling(document, read, made::catalog())->value, 3352.3, 0.1);
+  read.devices = {{4, "NVIDIA H100 80GB HBM3", 3100}};
+  EXPECT_FALSE(ceiling(document, read, made::catalog())) << "unknown facts give no ceiling";
+}
+
+TEST(Judge, SparseClaimsAreConvertedAndSaySo) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(1000, 1010)};
+  const Catalog catalog = made::catalog();
+  const Verdict verdict = verdict_on(document, "gemm.bf16.tflops[sparse=yes]>=1979", catalog);
+  EXPECT_EQ(verdict.kind, VerdictKind::met);
+  EXPECT_THAT(verdict.reason, HasSubstr("1979 TFLOPS sparse is 989.5 TFLOPS dense"));
+  EXPECT_NEAR(share_of_claim(verdict).value(), 1000 / 989.5, 1e-12);
+}
+
+TEST(Judge, AnUnmarkedSparseClaimIsExplained) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(740, 750)};
+  const Verdict verdict = verdict_on(document, "gemm.bf16.tflops>=1979", made::catalog());
+  EXPECT_EQ(verdict.kind, VerdictKind::not_met);
+  ASSERT_FALSE(verdict.diagnosis.empty());
+  EXPECT_THAT(verdict.diagnosis[0], AllOf(HasSubstr("1979 TFLOPS is the sparse figure of the NVIDIA H100 SXM5 80GB"),
+                                          HasSubstr("'gemm.bf16.tflops>=989'"), HasSubstr("[sparse=yes]")));
+}
+
+TEST(Judge, AClaimOfTheNode) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(700, 750)};
+  const Catalog catalog = made::catalog();
+  const Verdict verdict = verdict_on(document, "gemm.bf16.tflops[per=node]>=5500", catalog);
+  EXPECT_EQ(verdict.kind, VerdictKind::met);
+  EXPECT_EQ(verdict.attained, 5600);
+  EXPECT_THAT(verdict.reason, HasSubstr("8 devices, each counted as the slowest"));
+  // 8 x 989, claimed of one device.
+  const Verdict mixed = verdict_on(document, "gemm.bf16.tflops>=7912", catalog);
+  ASSERT_FALSE(mixed.diagnosis.empty());
+  EXPECT_THAT(mixed.diagnosis[0], HasSubstr("7912 TFLOPS is the figure of 8 devices together"));
+}
+
+TEST(Judge, TheSlowDeviceIsNamed) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(612, 741)};
+  const Verdict verdict = verdict_on(document, "gemm.bf16.tflops>=700", made::catalog());
+  EXPECT_EQ(verdict.kind, VerdictKind::not_met);
+  ASSERT_FALSE(verdict.diagnosis.empty());
+  EXPECT_THAT(verdict.diagnosis[0], HasSubstr("Device 5 is slow: 612 TFLOPS while the others reach 741 TFLOPS. -> "));
+}
+
+TEST(Judge, DiagnosesOfTheHost) {
+  Measurement measurement = triad({10, 14, 20, 26, 30, 34});
+  measurement.evidence = {{"steal_fraction", 0.12}, {"cgroup_throttled_seconds", 1.5}};
+  measurement.conditions["threads"] = 1;
+  Document document = with({measurement});
+  document.findings = {{"cpu.quota", "warning", "The control group allows 1 core.", "Start it without --cpus.", {}},
+                       {"gpu.no_driver", "error", "No driver.", "Install it.", {}}};
+  const Verdict verdict = verdict_on(document, "memory.triad.gbps>=40");
+  EXPECT_THAT(verdict.diagnosis, ElementsAre(HasSubstr("CPU quota stopped the threads for 1.50 s"),
+                                             HasSubstr("The hypervisor gave 12.0 % of the CPU time to others"),
+                                             HasSubstr("1.00 threads worked on a machine of 2.00 cores"),
+                                             HasSubstr("The repetitions differ widely: 10.0 to 34.0 GB/s"),
+                                             "The control group allows 1 core. -> Start it without --cpus."));
+  for (const std::string& why : verdict.diagnosis) EXPECT_THAT(why, HasSubstr(" -> "));
+}
+
+TEST(Judge, NoDiagnosisWithoutEvidence) {
+  EXPECT_THAT(verdict_on(with({triad(six(30))}), "memory.triad.gbps>=40").diagnosis, IsEmpty());
+}
+
+TEST(PlatformClaims, IdentityAndDataSheet) {
+  const Catalog catalog = made::catalog();
+  const auto claims = platform_claims(catalog.platforms[0], catalog);
+  std::vector<std::string> ids;
+  for (const Claim& claim : claims) ids.push_back(claim.id);
+  EXPECT_THAT(ids, ElementsAre("platform:aws:p5.48xlarge:accelerator", "platform:aws:p5.48xlarge:accelerator_count",
+                               "platform:aws:p5.48xlarge:vcpus", "platform:aws:p5.48xlarge:ram_gib",
+                               "data_sheet:nvidia-h100-sxm-80:gemm.fp64.tflops",
+                               "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops",
+                               "data_sheet:nvidia-h100-sxm-80:memory.read.gbps"));
+  EXPECT_EQ(claims[4].value, 67) << "the library's fp64 runs on the tensor cores";
+  EXPECT_EQ(claims[5].definition["density"], "dense");
+  EXPECT_EQ(claims[5].source["text"], "the sheet");
+}
+
+TEST(PlatformClaims, APeakIsHeldToWhatHealthyPartsSustain) {
+  Document document = made::gpu_node();
+  const Catalog catalog = made::catalog();
+  const std::string id = "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops";
+  // typical 800 of 989; less 10 %: 720 TFLOPS.
+  document.measurements = {made::gemm_bf16(730, 741)};
+  auto verdicts = all_verdicts(document, {}, catalog);
+  ASSERT_NE(find(verdicts, id), nullptr);
+  EXPECT_EQ(find(verdicts, id)->kind, VerdictKind::met);
+  EXPECT_THAT(find(verdicts, id)->reason,
+              AllOf(HasSubstr("730 TFLOPS is 73.8 % of the claimed 989 TFLOPS"),
+                    HasSubstr("989 TFLOPS is an arithmetic peak, of which healthy parts sustain 80.9 %"),
+                    HasSubstr("720 TFLOPS counts as met")));
+  document.measurements = {made::gemm_bf16(612, 741)};
+  verdicts = all_verdicts(document, {}, catalog);
+  EXPECT_EQ(find(verdicts, id)->kind, VerdictKind::not_met);
+  EXPECT_THAT(find(verdicts, id)->reason, HasSubstr("falls short by 108 TFLOPS (15.0 %) of 720 TFLOPS: 612 TFLOPS is "
+                                                    "61.9 % of the claimed 989 TFLOPS"));
+  // The user's own figure is held to the letter.
+  document.measurements = {made::gemm_bf16(730, 741)};
+  EXPECT_EQ(verdict_on(document, "gemm.bf16.tflops>=989", catalog).kind, VerdictKind::not_met);
+}
+
+TEST(PlatformClaims, AGpuClaimIsNotAnsweredByACpu) {
+  Document document = with({on_cpu(measured("gemm.bf16", "gemm.bf16.tflops", "TFLOPS", six(900)))});
+  document.platform = {{"instance", "aws:p5.48xlarge"}};
+  const auto verdicts = all_verdicts(document, {}, made::catalog());
+  const Verdict* verdict = find(verdicts, "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops");
+  ASSERT_NE(verdict, nullptr);
+  EXPECT_EQ(verdict->kind, VerdictKind::not_measured);
+  EXPECT_EQ(verdict->reason, "only the CPU was measured; the claim is about the NVIDIA H100 SXM5 80GB");
+}
+
+TEST(Identity, TheMachineThatWasSold) {
+  const auto verdicts = all_verdicts(made::gpu_node(), {}, made::catalog());
+  for (const char* what : {"accelerator", "accelerator_count", "vcpus"}) {
+    const Verdict* verdict = find(verdicts, std::string("platform:aws:p5.48xlarge:") + what);
+    ASSERT_NE(verdict, nullptr) << what;
+    EXPECT_EQ(verdict->kind, VerdictKind::met) << what << ": " << verdict->reason;
+  }
+  // 2.16e12 bytes are 2012 GiB: 98.2 % of 2048.
+  const Verdict* ram = find(verdicts, "platform:aws:p5.48xlarge:ram_gib");
+  EXPECT_EQ(ram->kind, VerdictKind::met);
+  EXPECT_THAT(ram->reason, HasSubstr("of 2048 GiB is visible (98.2 %)"));
+}
+
+TEST(Identity, AnotherMachineIsContradicted) {
+  Document document = made::gpu_node();
+  for (auto& device : document.system["devices"]) device["name"] = "NVIDIA A100-SXM4-40GB";
+  document.system["devices"].erase(7);
+  document.system["cpu"]["threads"] = 96;
+  document.system["memory_bytes"] = 1e12;
+  const auto verdicts = all_verdicts(document, {}, made::catalog());
+  const auto expect = [&](const char* what, const char* reason, const char* diagnosis) {
+    const Verdict* verdict = find(verdicts, std::string("platform:aws:p5.48xlarge:") + what);
+    ASSERT_NE(verdict, nullptr);
+    EXPECT_EQ(verdict->kind, VerdictKind::contradicted) << what;
+    EXPECT_THAT(verdict->reason, HasSubstr(reason));
+    ASSERT_FALSE(verdict->diagnosis.empty()) << what;
+    EXPECT_THAT(verdict->diagnosis[0], AllOf(HasSubstr(diagnosis), HasSubstr(" -> ")));
+  };
+  expect("accelerator", "the machine has 7 x NVIDIA A100-SXM4-40GB; NVIDIA H100 SXM5 80GB was sold", "ordered");
+  expect("accelerator_count", "7 here; 8 sold", "1 of 8 accelerators are missing");
+  expect("vcpus", "the machine shows 96 of 192 vCPUs", "Exactly half");
+  expect("ram_gib", "(45.5 %)", "not this much");
+}
+
+TEST(Identity, NoAcceleratorAtAll) {
+  Document document = made::cpu_machine();
+  document.platform = {{"instance", "aws:p5.48xlarge"}};
+  const auto verdicts = all_verdicts(document, {}, made::catalog());
+  const Verdict* verdict = find(verdicts, "platform:aws:p5.48xlarge:accelerator");
+  EXPECT_EQ(verdict->kind, VerdictKind::contradicted);
+  EXPECT_EQ(verdict->reason, "no accelerator is here; NVIDIA H100 SXM5 80GB was sold");
+}
+
+TEST(Identity, WhatTheResultDoesNotSayIsNotJudged) {
+  Document document;
+  document.platform = {{"instance", "aws:p5.48xlarge"}};
+  const auto verdicts = all_verdicts(document, {}, made::catalog());
+  ASSERT_FALSE(verdicts.empty());
+  for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.kind, VerdictKind::not_measured) << verdict.claim.id;
+}
+
+TEST(Identity, LocalDisksAreNotNetworkDisks) {
+  Catalog catalog = made::catalog();
+  catalog.platforms[0].local_nvme_gb = 30400;
+  Document document = made::gpu_node();
+  nlohmann::json disks = {{{"name", "nvme0n1"}, {"model", "Amazon Elastic Block Store"}, {"bytes", 40e12}}};
+  for (int i = 1; i <= 8; ++i) {
+    disks.push_back({{"name", "nvme" + std::to_string(i) + "n1"},
+                     {"model", "Amazon EC2 NVMe Instance Storage"},
+                     {"bytes", 3.8e12}});
+  }
+  document.system["disks"] = disks;
+  const std::string id = "platform:aws:p5.48xlarge:local_nvme_gb";
+  EXPECT_EQ(find(all_verdicts(document, {}, catalog), id)->kind, VerdictKind::met);
+  document.system["disks"].erase(8);
+  const auto verdicts = all_verdicts(document, {}, catalog);
+  EXPECT_EQ(find(verdicts, id)->kind, VerdictKind::contradicted);
+  EXPECT_THAT(find(verdicts, id)->reason, HasSubstr("26600 GB on 7 local NVMe disks of 30400 GB sold"));
+}
+
+TEST(Typical, IsKeptApartFromClaims) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(730, 741)};
+  auto verdicts = expected_verdicts(document, made::catalog());
+  ASSERT_EQ(verdicts.size(), 1U) << "only what was measured";
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::met);
+  EXPECT_EQ(verdicts[0].claim.definition["comparison"], "typical");
+  EXPECT_NEAR(verdicts[0].claim.value.get<double>(), 720, 1e-9);
+  EXPECT_EQ(verdicts[0].reason, "730 TFLOPS is 91.2 % of the typical 800 TFLOPS");
+  document.measurements = {made::gemm_bf16(612, 741)};
+  verdicts = expected_verdicts(document, made::catalog());
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::not_met);
+  EXPECT_EQ(verdicts[0].reason, "612 TFLOPS is 76.5 % of the typical 800 TFLOPS, below 720 TFLOPS");
+}
+
+TEST(Typical, OnlyUnderTheSameConditions) {
+  Catalog catalog = made::catalog();
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(500, 500)};
+  catalog.expected[0].conditions = {{"pattern", "constant"}};
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty()) << "constant data is no yardstick for random data";
+  catalog.expected[0].conditions = {{"ecc", "on"}};
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty()) << "what is not recorded does not hold";
+  document.measurements[0].conditions["ecc"] = "on";
+  EXPECT_EQ(expected_verdicts(document, catalog).size(), 1U);
+  catalog.expected[0].conditions = {{"shape", "8192x8192x8192"}, {"pattern", "random"}, {"count", 8}};
+  EXPECT_EQ(expected_verdicts(document, catalog).size(), 1U);
+  catalog.expected[0].conditions = {{"shape", "4096x4096x4096"}};
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty());
+  catalog.expected[0].conditions = {{"count", 4}};
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty());
+  catalog.expected[0].conditions = nlohmann::json::object();
+  catalog.expected[0].unusable = "a digit was lost";
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty());
+}
+
+TEST(Typical, NeverForACpu) {
+  Document document = with({on_cpu(measured("gemm.bf16", "gemm.bf16.tflops", "TFLOPS", six(1)))});
+  document.platform = {{"instance", "aws:p5.48xlarge"}};
+  EXPECT_THAT(expected_verdicts(document, made::catalog()), IsEmpty());
+}
+
+Verdict of_kind(VerdictKind kind, const std::string& id = "user:1") {
+  Verdict verdict;
+  verdict.claim.id = id;
+  verdict.claim.metric = "memory.triad.gbps";
+  verdict.claim.definition = {{"comparison", "claim"}};
+  verdict.kind = kind;
+  return verdict;
+}
+
+TEST(ExitCodes, Table) {
+  using K = VerdictKind;
+  Document whole;
+  whole.run = {{"status", "complete"}};
+  const struct {
+    std::vector<VerdictKind> kinds;
+    int usual;
+    int strict;
+  } rows[] = {
+      {{}, 0, 0},
+      {{K::met}, 0, 0},
+      {{K::not_met}, 1, 1},
+      {{K::contradicted}, 1, 1},
+      {{K::met, K::not_met}, 1, 1},
+      {{K::not_measured, K::not_met}, 1, 1},
+      {{K::inconclusive}, 4, 4},
+      {{K::not_measured}, 4, 4},
+      {{K::implausible}, 4, 4},
+      {{K::met, K::inconclusive}, 0, 4},
+      {{K::met, K::not_measured}, 0, 4},
+      {{K::met, K::implausible}, 0, 4},
+      {{K::not_measured, K::inconclusive, K::implausible}, 4, 4},
+  };
+  for (const auto& row : rows) {
+    std::vector<Verdict> verdicts;
+    std::string name;
+    for (const VerdictKind kind : row.kinds) {
+      verdicts.push_back(of_kind(kind));
+      name += std::string(to_string(kind)) + " ";
+    }
+    EXPECT_EQ(static_cast<int>(exit_code(verdicts, whole, false)), row.usual) << name;
+    EXPECT_EQ(static_cast<int>(exit_code(verdicts, whole, true)), row.strict) << name << "strict";
+  }
+}
+
+TEST(ExitCodes, TheUsersOwnClaimsNeedAnAnswer) {
+  const Document document = made::cpu_machine();
+  const std::vector<Verdict> verdicts = {of_kind(VerdictKind::not_measured, "user:1"),
+                                         of_kind(VerdictKind::met, "platform:x:vcpus")};
+  EXPECT_EQ(exit_code(verdicts, document, false), ExitCode::incomplete);
+}
+
+TEST(ExitCodes, WhatHappenedToTheRunCounts) {
+  const std::vector<Verdict> met = {of_kind(VerdictKind::met)};
+  Document document = made::cpu_machine();
+  document.measurements = {unmeasured("gemm.bf16", "gemm.bf16.tflops", Outcome::unsupported, "no")};
+  EXPECT_EQ(exit_code(met, document, true), ExitCode::ok) << "unsupported and not asked for";
+  for (const Outcome outcome : {Outcome::crashed, Outcome::timed_out, Outcome::unstable, Outcome::failed}) {
+    document.measurements = {unmeasured("x", "memory.copy.gbps", outcome, "so")};
+    EXPECT_EQ(exit_code(met, document, false), ExitCode::ok);
+    EXPECT_EQ(exit_code(met, document, true), ExitCode::incomplete);
+  }
+  document.measurements = {unmeasured("x", "memory.copy.gbps", Outcome::wrong_result, "so")};
+  EXPECT_EQ(exit_code(met, document, false), ExitCode::incomplete) << "a machine that computes wrongly never passes";
+  document.measurements.clear();
+  document.run["status"] = "partial";
+  EXPECT_EQ(exit_code(met, document, false), ExitCode::ok);
+  EXPECT_EQ(exit_code(met, document, true), ExitCode::incomplete);
+}
+
+TEST(Summary, VerdictFirst) {
+  using K = VerdictKind;
+  EXPECT_EQ(summary({of_kind(K::met)}), "The claim is met.");
+  EXPECT_EQ(summary({of_kind(K::met), of_kind(K::met)}), "All 2 claims are met.");
+  EXPECT_EQ(summary({of_kind(K::met), of_kind(K::not_met), of_kind(K::not_measured)}),
+            "Not as claimed: 1 of 3 claims are not met, 1 not measured.");
+  EXPECT_EQ(summary({of_kind(K::met, "platform:x:ram"), of_kind(K::contradicted, "platform:x:vcpus")}),
+            "Not what was sold: 1 of 2 claims are not met.");
+  EXPECT_EQ(summary({of_kind(K::met), of_kind(K::inconclusive)}),
+            "1 of 2 claims are met, none is missed, 1 inconclusive.");
+  EXPECT_EQ(summary({of_kind(K::not_measured)}), "Nothing could be judged: 0 of 1 claim is answered, 1 not measured.");
+  Verdict low = of_kind(K::not_met, "expected:x");
+  low.claim.definition["comparison"] = "typical";
+  EXPECT_EQ(summary({of_kind(K::met), low}),
+            "The claim is met. 1 figure is worse than on healthy machines of this kind.");
+}
+
+TEST(VerdictsText, FitsAHundredColumnsAndShowsTheWay) {
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(612, 741)};
+  document.system["devices"].erase(7);
+  const auto verdicts = all_verdicts(document, {parse_claim("gemm.bf16.tflops>=1979")}, made::catalog());
+  const std::string text = verdicts_text(verdicts);
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(display_width(text.substr(begin, end - begin)), 100U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_THAT(text, AllOf(HasSubstr("data sheet of one NVIDIA H100 SXM5 80GB"), HasSubstr("matrix multiply, bf16"),
+                          HasSubstr("989 TFLOPS"), HasSubstr("61.9 %"), HasSubstr("not met"), HasSubstr("WHY"),
+                          HasSubstr("   -> "), HasSubstr("NOT MEASURED"), HasSubstr("contradicted")));
+}
+
+}  // namespace
+}  // namespace claimcheck
