@@ -1,7 +1,8 @@
 // Random normal numbers by index: a counter-based generator (SplitMix64 of the index) and the Box-Muller transform.
 // Only + - * / and square root are used, no library function, so that every device kind gives the same bits for the
-// same seed; compile with -ffp-contract=off. Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
-// 2014.
+// same seed; compile with -ffp-contract=off. Everything is inlined, because files compiled for different CPUs include
+// this: an out-of-line copy must never serve the others.
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014; Box, Muller, 1958.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ constexpr double normal_scale(DataType type) {
 
 namespace normal_detail {
 
-constexpr std::uint64_t mix(std::uint64_t z) {
+[[gnu::always_inline]] constexpr std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);
 }
 
 // Natural logarithm of a positive normal number: mantissa m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh((m - 1)/(m + 1)).
-inline double logarithm(double x) {
+[[gnu::always_inline]] inline double logarithm(double x) {
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &x, sizeof bits);
   const std::uint64_t offset = bits - 0x3fe6a09e667f3bcdU;  // bits of sqrt(1/2)
@@ -55,7 +56,7 @@ inline double logarithm(double x) {
 }
 
 // Taylor series, for |x| <= pi/4; error below 1e-14.
-inline double sine(double x) {
+[[gnu::always_inline]] inline double sine(double x) {
   const double t = x * x;
   double sum = 1.0 / 6227020800.0;
   sum = sum * t - 1.0 / 39916800.0;
@@ -66,7 +67,7 @@ inline double sine(double x) {
   return x + x * t * sum;
 }
 
-inline double cosine(double x) {
+[[gnu::always_inline]] inline double cosine(double x) {
   const double t = x * x;
   double sum = -1.0 / 87178291200.0;
   sum = sum * t + 1.0 / 479001600.0;
@@ -84,7 +85,7 @@ inline double cosine(double x) {
 constexpr std::uint64_t normal_key(std::uint64_t seed) { return normal_detail::mix(seed + 0x9e3779b97f4a7c15U); }
 
 // Values 2 * pair and 2 * pair + 1 of the sequence, mean 0 and standard deviation 1.
-inline void normal_pair(std::uint64_t key, std::uint64_t pair, double& even, double& odd) {
+[[gnu::always_inline]] inline void normal_pair(std::uint64_t key, std::uint64_t pair, double& even, double& odd) {
   const std::uint64_t random = normal_detail::mix(key + (pair + 1) * 0x9e3779b97f4a7c15U);
   const auto low = static_cast<std::uint32_t>(random);
   const auto high = static_cast<std::uint32_t>(random >> 32);

@@ -123,7 +123,7 @@ void fill_normal(Team& team, const Region& target, DataType type, std::size_t el
   const std::uint64_t key = normal_key(seed);
   team.run([&](int thread) {
     const Share share = share_of(elements, thread, team.size(), 2 * page_bytes);
-    std::array<double, block> values;
+    std::array<double, block> values{};
     for (std::size_t done = 0; done < share.count; done += block) {
       const std::size_t first = share.first + done;
       const std::size_t count = std::min(block, share.count - done);

@@ -28,8 +28,6 @@ struct Baseline {
   static void store(double* p, Type x) { _mm_storeu_pd(p, x); }
   static void stream(double* p, Type x) { _mm_stream_pd(p, x); }
   static void fence() { _mm_sfence(); }
-  static Type add(Type x, Type y) { return _mm_add_pd(x, y); }
-  static Type multiply(Type x, Type y) { return _mm_mul_pd(x, y); }
 };
 #else
 // Left to the compiler's vectoriser; stores bypass nothing.
@@ -42,8 +40,6 @@ struct Baseline {
   static void store(double* p, Type x) { *p = x; }
   static void stream(double* p, Type x) { *p = x; }
   static void fence() {}
-  static Type add(Type x, Type y) { return x + y; }
-  static Type multiply(Type x, Type y) { return x * y; }
 };
 #endif
 

@@ -16,8 +16,6 @@ struct Avx2 {
   static void store(double* p, Type x) { _mm256_storeu_pd(p, x); }
   static void stream(double* p, Type x) { _mm256_stream_pd(p, x); }
   static void fence() { _mm_sfence(); }
-  static Type add(Type x, Type y) { return _mm256_add_pd(x, y); }
-  static Type multiply(Type x, Type y) { return _mm256_mul_pd(x, y); }
 };
 
 }  // namespace

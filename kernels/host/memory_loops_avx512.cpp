@@ -16,8 +16,6 @@ struct Avx512 {
   static void store(double* p, Type x) { _mm512_storeu_pd(p, x); }
   static void stream(double* p, Type x) { _mm512_stream_pd(p, x); }
   static void fence() { _mm_sfence(); }
-  static Type add(Type x, Type y) { return _mm512_add_pd(x, y); }
-  static Type multiply(Type x, Type y) { return _mm512_mul_pd(x, y); }
 };
 
 }  // namespace

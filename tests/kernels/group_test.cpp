@@ -231,34 +231,20 @@ TEST(Group, ARankThatNeverComesEndsTheWait) {
   gate->hold(*ranks.streams[1]);
   ranks.group->enqueue(Collective::all_reduce, buffers, 8, DataType::fp64, ranks.stream_pointers);
   const auto start = std::chrono::steady_clock::now();
-  try {
-    ranks.group->wait(ranks.stream_pointers, Duration(0.05));
-    FAIL() << "a collective ended without rank 1";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.detail().outcome, Outcome::timed_out);
-    EXPECT_NE(std::string(error.what()).find("within 0.05 s"), std::string::npos) << error.what();
-  }
+  const Error error = test::error_of([&] { ranks.group->wait(ranks.stream_pointers, Duration(0.05)); });
+  EXPECT_EQ(error.detail().outcome, Outcome::timed_out);
+  EXPECT_NE(std::string(error.what()).find("within 0.05 s"), std::string::npos) << error.what();
   EXPECT_LT(Duration(std::chrono::steady_clock::now() - start).count(), 5.0);
   // The ranks that had come are free again, and say why.
-  try {
-    ranks.streams[0]->wait(test::patience);
-    FAIL() << "rank 0 ended well";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.detail().outcome, Outcome::timed_out);
-  }
+  EXPECT_EQ(test::error_of([&] { ranks.streams[0]->wait(test::patience); }).detail().outcome, Outcome::timed_out);
   EXPECT_THROW(ranks.group->enqueue(Collective::all_reduce, buffers, 8, DataType::fp64, ranks.stream_pointers), Error);
 }
 
 template <class Call>
 std::string refused(Outcome outcome, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.detail().outcome, outcome) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return {};
+  const Error error = test::error_of(call);
+  EXPECT_EQ(error.detail().outcome, outcome) << error.what();
+  return error.what();
 }
 
 TEST(Group, WhatCannotBeDoneIsRefusedWithTheReason) {

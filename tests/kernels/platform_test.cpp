@@ -81,13 +81,9 @@ TEST(Platform, ThreadsAreRespectedAndImpossibleOnesRefused) {
   EXPECT_EQ(one->devices()[0]->facts().compute_units, 1);
   const std::string most = std::to_string(host::affinity().size());
   for (const int threads : {0, -3, 100000}) {
-    try {
-      open_platform({.threads = threads});
-      ADD_FAILURE() << threads << " threads were accepted";
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(std::to_string(threads) + " threads were asked for"));
-      EXPECT_THAT(error.what(), HasSubstr("give a number from 1 to " + most));
-    }
+    const Error error = test::error_of([&] { open_platform({.threads = threads}); });
+    EXPECT_THAT(error.what(), HasSubstr(std::to_string(threads) + " threads were asked for"));
+    EXPECT_THAT(error.what(), HasSubstr("give a number from 1 to " + most));
   }
 }
 

@@ -1,6 +1,8 @@
 // What the tests of the host device share: moving values in and out of its buffers.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -16,6 +18,18 @@ inline constexpr Duration patience{60.0};
 inline std::unique_ptr<Platform> open_with(int threads) {
   const auto usable = static_cast<int>(open_platform({})->ranks().size());
   return open_platform({.threads = std::min(threads, usable)});
+}
+
+// The error that `call` ends with; a failure of the test when it ends well.
+template <class Call>
+Error error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return Error({.outcome = Outcome::ok, .library = {}, .code = {}, .text = "no error", .remedy = {}});
 }
 
 template <class Value>

@@ -41,10 +41,11 @@ void measure(const std::string& type, int n, int repetitions) {
   }
   std::sort(seconds.begin(), seconds.end());
   const double tera = 2.0 * n * static_cast<double>(n) * n / 1e12;
-  std::printf("{\"type\": \"%s\", \"n\": %d, \"threads\": %d, \"repetitions\": %d, ", type.c_str(), n,
+  std::printf(R"({"type": "%s", "n": %d, "threads": %d, "repetitions": %d, )", type.c_str(), n,
               openblas_get_num_threads(), repetitions);
-  std::printf("\"median_tflops\": %.5f, \"best_tflops\": %.5f}\n", tera / seconds[seconds.size() / 2],
+  std::printf(R"("median_tflops": %.5f, "best_tflops": %.5f})", tera / seconds[seconds.size() / 2],
               tera / seconds.front());
+  std::printf("\n");
 }
 
 }  // namespace

@@ -66,8 +66,9 @@ int main(int argc, char** argv) {
     }
   std::sort(seconds.begin(), seconds.end());
   const double gigabytes = 3.0 * static_cast<double>(count) * sizeof(double) / 1e9;
-  std::printf("{\"kernel\": \"triad\", \"bytes_per_array\": %zu, \"threads\": %d, \"repetitions\": %d, ", count * 8,
+  std::printf(R"({"kernel": "triad", "bytes_per_array": %zu, "threads": %d, "repetitions": %d, )", count * 8,
               omp_get_max_threads(), repetitions);
-  std::printf("\"median_gbps\": %.3f, \"best_gbps\": %.3f}\n", gigabytes / seconds[seconds.size() / 2],
+  std::printf(R"("median_gbps": %.3f, "best_gbps": %.3f})", gigabytes / seconds[seconds.size() / 2],
               gigabytes / seconds.front());
+  std::printf("\n");
 }
