@@ -20,16 +20,16 @@ constexpr double slow_device = 0.05;  // below the median of the devices
 
 std::string advice(const std::string& why, const std::string& next) { return why + " -> " + next; }
 
-// The first number among evidence keys that contain one of `words`, at any depth of one level.
-std::optional<double> evidence_number(const json& evidence, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) {
-    if (const auto number = number_at(evidence, "/" + std::string(name))) return number;
-    for (const auto& [key, member] : evidence.items()) {
-      if (!member.is_object()) continue;
-      if (const auto number = number_at(member, "/" + std::string(name))) return number;
-    }
+// The largest number under `name` in the evidence: its own, or that of one of several devices.
+std::optional<double> evidence_number(const json& evidence, const std::string& name) {
+  std::optional<double> largest = number_at(evidence, "/" + name);
+  const auto devices = evidence.find("devices");
+  if (devices == evidence.end() || !devices->is_array()) return largest;
+  for (const json& device : *devices) {
+    const auto number = number_at(device, "/" + name);
+    if (number && (!largest || *number > *largest)) largest = number;
   }
-  return std::nullopt;
+  return largest;
 }
 
 void slow_one(const Measurement& measurement, std::vector<std::string>& found) {
@@ -50,7 +50,7 @@ void slow_one(const Measurement& measurement, std::vector<std::string>& found) {
 }
 
 void steal(const Measurement& measurement, std::vector<std::string>& found) {
-  const auto share = evidence_number(measurement.evidence, {"cpu_steal_fraction", "steal_fraction", "cpu_steal"});
+  const auto share = evidence_number(measurement.evidence, "cpu_steal_share");
   if (!share || *share <= much_steal) return;
   found.push_back(advice(
       fmt::format("The hypervisor gave {} of the CPU time to others while this was measured.", percent_text(*share)),
@@ -58,8 +58,7 @@ void steal(const Measurement& measurement, std::vector<std::string>& found) {
 }
 
 void cgroup(const Measurement& measurement, std::vector<std::string>& found) {
-  const auto seconds =
-      evidence_number(measurement.evidence, {"cgroup_throttled_seconds", "throttled_seconds", "cpu_throttled_seconds"});
+  const auto seconds = evidence_number(measurement.evidence, "control_group_throttled_seconds");
   if (!seconds || *seconds <= 0) return;
   found.push_back(
       advice(fmt::format("The container's CPU quota stopped the threads for {} s in all.", number_text(*seconds)),
@@ -68,12 +67,13 @@ void cgroup(const Measurement& measurement, std::vector<std::string>& found) {
 
 void few_threads(const Document& document, const Measurement& measurement, std::vector<std::string>& found) {
   auto threads = number_at(measurement.conditions, "/threads");
-  if (!threads) threads = evidence_number(measurement.evidence, {"threads"});
+  if (!threads && !measurement.devices.empty()) {
+    threads = number_at(device_facts(document, measurement.devices.front().index), "/compute_units");
+  }
   const auto cores = number_at(document.system, "/cpu/cores");
   if (!threads || !cores || *threads >= *cores) return;
-  found.push_back(
-      advice(fmt::format("{} threads worked on a machine of {} cores.", number_text(*threads), number_text(*cores)),
-             "Run without --threads and outside taskset or a CPU set, so that every core works."));
+  found.push_back(advice(fmt::format("{:.0f} of {:.0f} cores worked.", *threads, *cores),
+                         "Run without --threads and outside taskset or a CPU set, so that every core works."));
 }
 
 void spread(const Measurement& measurement, std::vector<std::string>& found) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "harness/judge/machine.h"
+#include "harness/judge/number.h"
 #include "harness/report/quantity.h"
 #include "harness/result/metrics.h"
 
@@ -50,8 +51,8 @@ int deciding_device(const Measurement& measurement) {
 
 std::optional<Ceiling> of_clocks(double units, std::string_view unit_name, double flop, double clock_mhz) {
   return Ceiling{units * flop * clock_mhz * 1e6 / 1e12,
-                 fmt::format("{} {} x {} FLOP per clock x {} MHz", number_text(units), unit_name, number_text(flop),
-                             number_text(clock_mhz))};
+                 fmt::format("{} {} x {} FLOP per clock x {} MHz", exact_text(units), unit_name, exact_text(flop),
+                             exact_text(clock_mhz))};
 }
 
 std::optional<Ceiling> of_host(const json& facts, const std::string& data_type) {
@@ -68,8 +69,8 @@ std::optional<Ceiling> of_catalog(const Accelerator& accelerator, const std::str
   const auto max_clock = number_at(accelerator.record, "/device_reported/max_sm_clock_mhz");
   if (!dense || !sheet_clock || !max_clock || *sheet_clock <= 0 || *max_clock < *sheet_clock) return std::nullopt;
   return Ceiling{*dense * *max_clock / *sheet_clock,
-                 fmt::format("data sheet {} at {} MHz, device maximum {} MHz", number_text(*dense),
-                             number_text(*sheet_clock), number_text(*max_clock))};
+                 fmt::format("data sheet {} at {} MHz, device maximum {} MHz", exact_text(*dense),
+                             exact_text(*sheet_clock), exact_text(*max_clock))};
 }
 
 std::optional<Ceiling> of_gpu(const json& facts, const Accelerator* accelerator, const std::string& data_type) {
@@ -85,7 +86,7 @@ std::optional<Ceiling> of_gpu_memory(const json& facts) {
   const auto bits = number_at(facts, "/memory_bus_bits");
   if (!clock || !bits || *clock <= 0 || *bits <= 0) return std::nullopt;
   return Ceiling{*clock * 2 * *bits / 8 / 1e3,
-                 fmt::format("2 x {} MHz x {} bit", number_text(*clock), number_text(*bits))};
+                 fmt::format("2 x {} MHz x {} bit", exact_text(*clock), exact_text(*bits))};
 }
 
 bool is_device_memory(std::string_view metric) { return metric.starts_with("memory.") && metric.ends_with(".gbps"); }
