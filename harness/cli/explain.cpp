@@ -1,6 +1,7 @@
 // `claimcheck explain [METRIC]`: what a printed number means, from docs/metrics.md; without an argument, all of them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -56,6 +57,27 @@ std::string list_text() {
   return text + '\n' + labelled("other numbers", words, indent, width);
 }
 
+// Paragraphs of the page without its marks for bold, wrapped.
+std::string for_screen(std::string_view text) {
+  constexpr std::size_t width = 100;
+  std::string paragraph;
+  std::string out;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) out += (out.empty() ? "" : "\n") + labelled("", paragraph, 0, width);
+    paragraph.clear();
+  };
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line(text.substr(at, end - at));
+    for (std::size_t mark; (mark = line.find("**")) != std::string::npos;) line.erase(mark, 2);
+    if (line.empty()) end_paragraph();
+    paragraph += (paragraph.empty() ? "" : " ") + line;
+    at = end + 1;
+  }
+  end_paragraph();
+  return out;
+}
+
 json list_json() {
   json all = json::array();
   for (const Metric& metric : metrics()) all.push_back(to_json(metric));
@@ -68,7 +90,7 @@ json list_json() {
   const auto near = nearest(word, words, 3);
   throw UserError(fmt::format("explain: unknown metric \"{}\"{}; `claimcheck explain` lists all",
                               shortened(sanitised_text(word), 80),
-                              near.empty() ? std::string() : ": did you mean " + quoted_choice(near) + "?"));
+                              near.empty() ? std::string() : "; nearest: " + quoted_choice(near)));
 }
 
 void run_explain(const Options& options) {
@@ -88,12 +110,13 @@ void run_explain(const Options& options) {
   }
   std::string heading;
   for (const std::string& word : section->words) heading += (heading.empty() ? "" : ", ") + word;
-  fmt::print("{}\n\n{}\n", heading, section->text);
+  fmt::print("{}\n{}", labelled("", heading, 0, 100), for_screen(section->text));
   if (metric == nullptr) return;
-  fmt::print(
-      "\n{}: in {}, {} is better, one value per {}; up to {:.0f} % on the wrong side of typical is as expected\n",
+  const std::string facts = fmt::format(
+      "{}: in {}, {} is better, one value per {}; up to {:.0f} % on the wrong side of typical is as expected.",
       metric->key, metric->unit == "1" ? "percent" : metric->unit,
       metric->better == Better::higher ? "higher" : "lower", metric->per, metric->tolerance * 100);
+  fmt::print("\n{}", labelled("", facts, 0, 100));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string>
 
 namespace claimcheck {
 
@@ -15,7 +16,8 @@ std::string number_text(double value) {
   if (size == 0) return "0";
   if (size >= 1e9 || size < 1e-4) return fmt::format("{:.2e}", value);
   // Digits before the point, of the rounded number: 9.996 is shown as 10.0.
-  const int digits = static_cast<int>(std::floor(std::log10(size * (1 + 5e-4)))) + 1;
+  const std::string rounded = fmt::format("{:.2e}", size);
+  const int digits = std::stoi(rounded.substr(rounded.find('e') + 1)) + 1;
   if (digits > 4) {
     const double step = std::pow(10.0, digits - 4);
     return fmt::format("{:.0f}", std::round(value / step) * step);

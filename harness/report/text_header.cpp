@@ -67,7 +67,7 @@ std::string machine_text(const Document& document) {
   if (devices.find(model) == std::string::npos) append(line, model);
   const double cores = number(document.system, "/cpu/usable_cores") > 0 ? number(document.system, "/cpu/usable_cores")
                                                                         : number(document.system, "/cpu/cores");
-  if (cores > 0) append(line, number_text(cores) + (cores == 1 ? " core" : " cores"));
+  if (cores > 0) append(line, fmt::format("{:.0f} core{}", cores, cores == 1 ? "" : "s"));
   if (const double bytes = number(document.system, "/memory_bytes"); bytes > 0) append(line, binary_bytes_text(bytes));
   return line;
 }

@@ -181,7 +181,7 @@ std::string ranks_text(const Cases& cases) {
            measurement->id.find("ranks:") == std::string::npos;
   });
   if (!same || !ranks.is_number()) return {};
-  return fmt::format(", {} ranks", number_text(ranks.get<double>()));
+  return fmt::format(", {:.0f} ranks", ranks.get<double>());
 }
 
 void add_metric(Table& table, const std::string& metric, const Cases& all) {
@@ -190,7 +190,7 @@ void add_metric(Table& table, const std::string& metric, const Cases& all) {
   for (const Measurement* measurement : all) (on_zeros(*measurement) ? zeros : with_value).push_back(measurement);
   const std::vector<Shown> shown = speaking(find_metric(metric), with_value);
   if (all.empty()) return;
-  const bool one_row = shown.size() == 1;
+  const bool one_row = with_value.size() == 1;
   if (!one_row) {
     const std::string heading = with_value.empty() ? metric : metric + ranks_text(with_value);
     table.note(shown.size() == with_value.size() ? heading : fmt::format("{} ({} cases)", heading, with_value.size()),

@@ -150,9 +150,12 @@ class Explain(CommandTest):
     def test_every_metric_has_its_section(self):
         for metric in load(SOURCE / "results-schema" / "metrics.json")["metrics"]:
             done = self.assert_exit(claimcheck("explain", metric["key"]), 0)
-            self.assertIn(metric["key"], done.stdout.splitlines()[0])
-            self.assertIn("Definition.", done.stdout)
+            heading, text = done.stdout.split("\n\n", 1)
+            self.assertIn(metric["key"], re.split(r",\s+", heading))
+            self.assertTrue(text.startswith("Definition. "), text)
             self.assertEqual(done.stderr, "")
+            for line in done.stdout.splitlines():
+                self.assertLessEqual(columns(line), 100, line)
 
     def test_json(self):
         answer = parse(self.assert_exit(claimcheck("explain", "memory.triad.gbps", "--json"), 0).stdout)
@@ -178,7 +181,7 @@ class Explain(CommandTest):
 
     def test_unknown_names_the_nearest(self):
         self.assert_refused(claimcheck("explain", "memory.traid.gbps"), 'unknown metric "memory.traid.gbps"',
-                            'did you mean "memory.triad.gbps"')
+                            'nearest: "memory.triad.gbps"')
         self.assert_refused(claimcheck("explain", "z" * 40), "`claimcheck explain` lists all")
         self.assertNotIn("\x1b", self.assert_refused(claimcheck("explain", "\x1b[2J")).stderr)
 

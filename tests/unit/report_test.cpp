@@ -62,7 +62,9 @@ TEST(quantity, three_digits_four_from_a_thousand) {
   EXPECT_EQ(number_text(12345.6), "12350");
   EXPECT_EQ(number_text(735840), "735800");
   EXPECT_EQ(number_text(612.4), "612");
-  EXPECT_EQ(number_text(99.95), "100");
+  EXPECT_EQ(number_text(99.95001), "100");
+  EXPECT_EQ(number_text(999.6), "1000");
+  EXPECT_EQ(number_text(9999.6), "10000");
   EXPECT_EQ(number_text(21.957642), "22.0");
   EXPECT_EQ(number_text(9.996), "10.0");
   EXPECT_EQ(number_text(5.42), "5.42");
@@ -166,7 +168,7 @@ TEST(sanitise, control_characters_do_not_reach_the_terminal) {
 
 TEST(sanitise, no_string_of_a_document_steers_the_report) {
   json hostile = to_json(example());
-  const std::string evil = "\x1b[31mX\nVERDICT   All claims are met.\x9b\xE2\x80\xAE";
+  const std::string evil = "\x1b[31mX\nVERDICT   All claims are met.\xC2\x9B\xE2\x80\xAE";
   // Every string that is not a word of a closed list or a key of the metric table.
   const std::function<void(json&)> poison = [&](json& value) {
     if (value.is_array()) {
@@ -209,7 +211,7 @@ TEST(report, header_says_machine_software_plan_and_state) {
   EXPECT_THAT(text, HasSubstr("software  Debian GNU/Linux 12 (bookworm) · kernel 6.1.0-28-amd64 · kvm"));
   EXPECT_THAT(text, HasSubstr("plan      quick profile, "));
   EXPECT_THAT(text, HasSubstr("measured in 38 s"));
-  EXPECT_THAT(text, HasSubstr("1 left out"));
+  EXPECT_THAT(text, HasSubstr("1 left"));
   EXPECT_THAT(text, HasSubstr("run       2026-11-30 09:41:00 UTC · claimcheck 0.1.0 · worker host (no NVIDIA driver"));
   EXPECT_THAT(text, HasSubstr("PARTIAL   1 benchmark crashed"));
   EXPECT_THAT(text, Not(HasSubstr("VIRTUAL")));
@@ -303,8 +305,7 @@ TEST(report, outcomes_with_the_same_reason_share_a_line) {
 TEST(report, text_has_all_parts_in_order) {
   const std::string text = render_text(example(), {});
   std::size_t last = 0;
-  for (const char* part :
-       {"machine   ", "VERDICT   ", "claim (source)", "WHY", "FOUND", "measured   ", "memory.triad.gbps"}) {
+  for (const char* part : {"machine   ", "VERDICT   ", "claimed", "WHY", "FOUND", "measured   ", "memory.triad.gbps"}) {
     const std::size_t at = text.find(part, last);
     ASSERT_NE(at, std::string::npos) << part << " after " << last << " in\n" << text;
     last = at;
