@@ -135,11 +135,19 @@ void judge_and_price(PreparedRun& prepared, const Catalog& catalog) {
   document.cost = cost_json({{"this machine", &document}}, catalog, prepared.cost);
 }
 
+// Every benchmark of a run was asked for: one that broke is not an answer. "Cannot run here" and "unstable" are.
+bool broke(const Document& document) {
+  return std::any_of(document.measurements.begin(), document.measurements.end(), [](const Measurement& measurement) {
+    return measurement.status != Outcome::ok && measurement.status != Outcome::unstable &&
+           measurement.status != Outcome::unsupported;
+  });
+}
+
 ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirectory& out, bool saved) {
   Document& document = prepared.document;
   judge_and_price(prepared, catalog);
   ExitCode code = exit_code(document.verdicts, document, prepared.settings.judge.strict);
-  if (code == ExitCode::ok && document.run["status"] != "complete") code = ExitCode::incomplete;
+  if (code == ExitCode::ok && (document.run["status"] != "complete" || broke(document))) code = ExitCode::incomplete;
   std::string trouble;
   try {
     write_atomically(out.result(),
