@@ -81,7 +81,7 @@ std::string software_text(const Document& document) {
   append(line, driver.empty() ? "" : "NVIDIA driver " + driver);
   for (const char* key : {"virtualization", "container"}) {
     const std::string found = text(document.system, fmt::format("/{}", key).c_str());
-    if (found != "none") append(line, found);
+    if (found != "none" && found != "other") append(line, found);
   }
   for (const auto& item : at(document.system, "/software").items()) {
     const std::string version = item.value().is_string() ? item.value().get<std::string>() : std::string();

@@ -208,6 +208,15 @@ void add_metric(Table& table, const std::string& metric, const Cases& all) {
   for (const Measurement* measurement : zeros) add_zeros(table, *measurement, with_value);
 }
 
+// The algorithm bandwidth says the same as the bus bandwidth of the same case: their ratio depends on the ranks alone.
+bool said_by_busbw(const Measurement& measurement, const Document& document) {
+  const std::size_t end = measurement.metric.find(".algbw.");
+  if (end == std::string::npos) return false;
+  const std::string busbw = measurement.metric.substr(0, end) + ".busbw.gbps";
+  return std::any_of(document.measurements.begin(), document.measurements.end(),
+                     [&](const Measurement& other) { return other.metric == busbw && other.id == measurement.id; });
+}
+
 }  // namespace
 
 std::string measurements_text(const Document& document, const ReportOptions& options) {
@@ -221,6 +230,7 @@ std::string measurements_text(const Document& document, const ReportOptions& opt
     Cases with_value;
     Cases without;
     for (const Measurement* measurement : cases) {
+      if (said_by_busbw(*measurement, document)) continue;
       (measurement->value ? with_value : without).push_back(measurement);
     }
     add_metric(table, metric, with_value);

@@ -260,6 +260,15 @@ TEST(report, many_sizes_are_condensed_to_those_that_speak) {
   EXPECT_THAT(line_with(text, {"allreduce.latency.us"}), HasSubstr(" us"));
 }
 
+TEST(report, algorithm_bandwidth_is_shown_only_where_bus_bandwidth_is_not) {
+  Document document;
+  document.measurements.push_back(measured("allgather/bytes:8", "allgather.algbw.gbps", 2, "GB/s"));
+  EXPECT_THAT(report::measurements_text(document, {}), HasSubstr("allgather.algbw.gbps, 8 B"));
+  document.measurements.push_back(measured("allgather/bytes:8", "allgather.busbw.gbps", 1, "GB/s"));
+  EXPECT_THAT(report::measurements_text(document, {}),
+              AllOf(HasSubstr("allgather.busbw.gbps, 8 B"), Not(HasSubstr("algbw"))));
+}
+
 TEST(report, an_unstable_case_or_zeros_are_never_the_best) {
   Document document;
   for (int n = 1; n <= 6; ++n) {
