@@ -79,7 +79,7 @@ namespace {
 
 struct CpuInfo {
   std::string model;
-  bool hypervisor = false;
+  std::optional<bool> hypervisor;
 };
 
 // The first processor's entry of /proc/cpuinfo. ARM has no model name there; its implementer and part are numbers.
@@ -99,7 +99,8 @@ CpuInfo read_cpuinfo(const fs::path& root) {
   if (info.model.empty() && !fields["CPU part"].empty())
     info.model = "ARM implementer " + fields["CPU implementer"] + " part " + fields["CPU part"];
   if (info.model.empty()) info.model = "unknown CPU";
-  info.hypervisor = (" " + fields["flags"] + " ").find(" hypervisor ") != std::string::npos;
+  if (!fields["flags"].empty())
+    info.hypervisor = (" " + fields["flags"] + " ").find(" hypervisor ") != std::string::npos;
   return info;
 }
 

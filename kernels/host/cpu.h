@@ -20,7 +20,7 @@ struct Cpu {
   int numa_nodes = 0;                      // 0 is unknown
   std::optional<bool> smt;                 // several usable logical CPUs share a core
   std::optional<double> max_clock_mhz;
-  bool hypervisor = false;
+  std::optional<bool> hypervisor;  // unset where the CPU's flags do not say (ARM)
 };
 
 // Reads /proc and /sys below `root`; `mask` holds the logical CPUs the process may use.

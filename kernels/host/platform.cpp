@@ -20,7 +20,10 @@ namespace host {
 namespace {
 
 Fact known(int value) { return value > 0 ? Fact(static_cast<std::int64_t>(value)) : Fact(); }
-Fact known(const std::optional<double>& value) { return value ? Fact(*value) : Fact(); }
+template <class Value>
+Fact known(const std::optional<Value>& value) {
+  return value ? Fact(*value) : Fact();
+}
 
 std::string compiler() {
 #if defined(__clang__)
@@ -40,12 +43,12 @@ DeviceFacts whole_machine(const Cpu& cpu, int cores) {
   facts.compute_units = cores;
   facts.more = {{"sockets", known(cpu.sockets)},
                 {"numa_nodes", known(cpu.numa_nodes)},
-                {"smt", cpu.smt ? Fact(*cpu.smt) : Fact()},
+                {"smt", known(cpu.smt)},
                 {"logical_cpus", static_cast<std::int64_t>(cpu.cores.size())},
                 {"control_group_cpus", known(cpu.quota_cpus)},
                 {"max_clock_mhz", known(cpu.max_clock_mhz)},
                 {"isa", std::string(memory_loops().isa)},
-                {"hypervisor", cpu.hypervisor}};
+                {"hypervisor", known(cpu.hypervisor)}};
   return facts;
 }
 

@@ -134,7 +134,7 @@ TEST(Cpu, CountsCoresNotThreadsAndSumsTheCaches) {
   root.file("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3700000\n");
   const host::Cpu cpu = host::read_cpu({0, 1, 2, 3}, root);
   EXPECT_EQ(cpu.model, "Example CPU 9");
-  EXPECT_TRUE(cpu.hypervisor);
+  EXPECT_EQ(cpu.hypervisor, true);
   EXPECT_THAT(cpu.cores, ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(cpu.usable_cores, 2);
   EXPECT_EQ(cpu.smt, true);
@@ -162,6 +162,7 @@ TEST(Cpu, AnEmptyMachineIsUnknownNotZeroCores) {
   EXPECT_EQ(cpu.usable_cores, 2);
   EXPECT_EQ(cpu.last_level_cache_bytes, 0U);
   EXPECT_EQ(cpu.max_clock_mhz, std::nullopt);
+  EXPECT_EQ(cpu.hypervisor, std::nullopt);
 }
 
 TEST(ControlGroup, FreeMemoryIsTheLeastOfMachineAndGroups) {
