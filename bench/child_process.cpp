@@ -78,7 +78,7 @@ bool collect(const Pipe& output, const Pipe& errors, ProgramResult& result, Cloc
       throw failed(fmt::format("cannot wait for a program: {}", strerror(errno)));
     for (std::size_t i = 0; i < waited.size(); ++i) {
       if (waited[i].fd < 0 || (waited[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
-      std::array<char, 65536> part;
+      std::array<char, 4096> part{};
       const ssize_t got = read(waited[i].fd, part.data(), part.size());
       if (got > 0) texts[i]->append(part.data(), static_cast<std::size_t>(got));
       if (got == 0) waited[i].fd = -1;  // poll() passes over it
@@ -93,7 +93,7 @@ void require_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((folder + '/' + name).c_str(), X_OK) == 0) return;
+    if (access(folder.append("/").append(name).c_str(), X_OK) == 0) return;
   throw not_installed(name);
 }
 

@@ -66,7 +66,7 @@ struct Stretch {
 std::vector<Stretch> stretches(Collective collective, std::size_t rank, std::size_t ranks, std::size_t count) {
   std::vector<std::pair<std::size_t, std::size_t>> everyone;
   const std::size_t offset = collective == Collective::reduce_scatter ? rank * count : 0;
-  for (std::size_t other = 0; other < ranks; ++other) everyone.push_back({other, offset});
+  for (std::size_t other = 0; other < ranks; ++other) everyone.emplace_back(other, offset);
   std::vector<Stretch> result;
   switch (collective) {
     case Collective::all_reduce:

@@ -98,10 +98,10 @@ Prepared prepare_gemm(Setting& setting) {
   });
 }
 
-Benchmark scaling(std::string id, std::string metric, std::string unit, std::string what) {
+Benchmark scaling(const std::string& id, const std::string& metric, const std::string& unit, const std::string& what) {
   return {.id = id,
           .metric = id + metric,
-          .unit = std::move(unit),
+          .unit = unit,
           .method = id + "/1",
           .summary = fmt::format("{} of several ranks at once in total, and compared with one alone.", what),
           .scope = Scope::ranks,

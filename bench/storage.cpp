@@ -17,8 +17,8 @@ constexpr std::size_t trial_bytes = std::size_t{128} << 20;
 double allowed_seconds(const Options& options) { return std::clamp(4 * options.min_time_seconds, 0.5, 2.0); }
 
 std::shared_ptr<CheckpointFile> written_file(const Options& options, std::size_t bytes, double* seconds) {
-  const auto file = std::make_shared<CheckpointFile>(options.scratch_directory, bytes, options.seed,
-                                                     kernels::Duration(options.deadline_seconds));
+  auto file = std::make_shared<CheckpointFile>(options.scratch_directory, bytes, options.seed,
+                                               kernels::Duration(options.deadline_seconds));
   *seconds = file->write();
   return file;
 }

@@ -73,50 +73,48 @@ class RandomAccess {
     return fio_engine(list.output, requests, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   }
 
-  std::vector<std::string> arguments() const {
-    return {"fio",
-            "--output-format=json",
-            "--name=claimcheck",
-            "--filename=" + file_.path(),
-            "--allow_file_create=0",
-            "--thread",
-            "--direct=1",
-            "--ioengine=" + engine_.name,
-            "--randrepeat=1",
-            "--group_reporting"};
+  // The common arguments and more.
+  std::vector<std::string> arguments(const std::vector<std::string>& more) const {
+    std::vector<std::string> result = {"fio",
+                                       "--output-format=json",
+                                       "--name=claimcheck",
+                                       "--filename=" + file_.path(),
+                                       "--allow_file_create=0",
+                                       "--thread",
+                                       "--direct=1",
+                                       "--ioengine=" + engine_.name,
+                                       "--randrepeat=1",
+                                       "--group_reporting"};
+    result.insert(result.end(), more.begin(), more.end());
+    return result;
   }
 
   std::vector<std::string> whole_file(const std::string& direction) const {
-    std::vector<std::string> result = arguments();
-    for (const std::string& argument :
-         {"--rw=" + direction, fmt::format("--size={}", file_.size_bytes()), fmt::format("--bs={}", granule),
-          std::string("--iodepth=8"), std::string("--verify=crc32c"), fmt::format("--verify_interval={}", block_bytes),
-          std::string(direction == "write" ? "--do_verify=0" : "--verify_fatal=1"),
-          std::string("--verify_state_save=0")})
-      result.push_back(argument);
-    return result;
+    return arguments({"--rw=" + direction, fmt::format("--size={}", file_.size_bytes()),
+                      fmt::format("--bs={}", granule), "--iodepth=8", "--verify=crc32c",
+                      fmt::format("--verify_interval={}", block_bytes), "--verify_state_save=0",
+                      direction == "write" ? "--do_verify=0" : "--verify_fatal=1"});
   }
 
   // Each job has a part of the file to itself.
   std::vector<std::string> timed() const {
     const std::size_t share = file_.size_bytes() / static_cast<std::size_t>(engine_.jobs);
-    std::vector<std::string> result = arguments();
-    for (const std::string& argument :
-         {std::string(writes_ ? "--rw=randwrite" : "--rw=randread"), fmt::format("--bs={}", block_bytes),
-          fmt::format("--iodepth={}", engine_.depth), fmt::format("--numjobs={}", engine_.jobs),
-          fmt::format("--size={}", share), fmt::format("--offset_increment={}", share), std::string("--time_based"),
-          fmt::format("--runtime={}ms", milliseconds_)})
-      result.push_back(argument);
+    std::vector<std::string> more = {writes_ ? "--rw=randwrite" : "--rw=randread",
+                                     fmt::format("--bs={}", block_bytes),
+                                     fmt::format("--iodepth={}", engine_.depth),
+                                     fmt::format("--numjobs={}", engine_.jobs),
+                                     fmt::format("--size={}", share),
+                                     fmt::format("--offset_increment={}", share),
+                                     "--time_based",
+                                     fmt::format("--runtime={}ms", milliseconds_)};
     // What is written keeps the blocks checkable.
-    if (writes_)
-      for (const char* argument : {"--verify=crc32c", "--do_verify=0", "--verify_state_save=0"})
-        result.push_back(argument);
-    return result;
+    if (writes_) more.insert(more.end(), {"--verify=crc32c", "--do_verify=0", "--verify_state_save=0"});
+    return arguments(more);
   }
 
   FioResult fio(const std::vector<std::string>& arguments, const std::string& direction) {
     const ProgramResult program = run_program(arguments, deadline_);
-    const FioResult result = parse_fio(program.errors + program.output, direction);
+    FioResult result = parse_fio(program.errors + program.output, direction);
     device_bytes_ = direction == "read" ? program.device_read_bytes : program.device_written_bytes;
     if (static_cast<double>(device_bytes_) < 0.9 * result.bytes)
       throw kernels::unsupported(
