@@ -98,17 +98,24 @@ class References {
   std::set<std::string> ids_;
 };
 
+// "dense_tflops.bf16" of a record; null when it has none.
+nlohmann::json field_of(const nlohmann::json& record, const std::string& path) {
+  nlohmann::json value = record;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const std::string key = path.substr(begin, end - begin);
+    if (!value.is_object() || !value.contains(key)) return nullptr;
+    value = nlohmann::json(value.at(key));
+    begin = end + 1;
+  }
+  return value;
+}
+
 void list_conflicts(const Accelerator& accelerator, Problems& problems) {
   if (!accelerator.record.contains("conflicts")) return;
   for (const nlohmann::json& conflict : accelerator.record.at("conflicts")) {
     const std::string field = conflict.at("field").get<std::string>();
-    const nlohmann::json::json_pointer pointer([&] {
-      std::string path = "/" + field;
-      std::replace(path.begin(), path.end(), '.', '/');
-      return path;
-    }());
-    const nlohmann::json chosen =
-        accelerator.record.contains(pointer) ? accelerator.record.at(pointer) : nlohmann::json(nullptr);
+    const nlohmann::json chosen = field_of(accelerator.record, field);
     const std::string why = conflict.value("why", nlohmann::json(nullptr)).is_string()
                                 ? " (" + conflict.at("why").get<std::string>() + ")"
                                 : "";

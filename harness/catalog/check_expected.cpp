@@ -25,6 +25,11 @@ const Accelerator* accelerator_of(const Catalog& catalog, const Expected& record
   return nullptr;
 }
 
+bool says(const Expected& record, const char* condition, const nlohmann::json& value) {
+  const auto found = record.conditions.find(condition);
+  return found != record.conditions.end() && *found == value;
+}
+
 bool is_slice(const Expected& record) {
   return record.conditions.contains("mig") || record.conditions.contains("vgpu");
 }
@@ -38,12 +43,12 @@ std::optional<double> claim_of(const Accelerator& card, const std::string& metri
 
 // GB/s of one direction: 128b/130b coding, facts 4.1.
 std::optional<double> pcie_rate(const Accelerator& card) {
-  const int generation = card.record.value("/pcie_gen"_json_pointer, nlohmann::json()).is_number()
-                             ? card.record.at("pcie_gen").get<int>()
-                             : 0;
-  const int lanes = card.record.value("/pcie_lanes"_json_pointer, nlohmann::json()).is_number()
-                        ? card.record.at("pcie_lanes").get<int>()
-                        : 0;
+  const auto number = [&](const char* field) {
+    const auto found = card.record.find(field);
+    return found != card.record.end() && found->is_number() ? found->get<int>() : 0;
+  };
+  const int generation = number("pcie_gen");
+  const int lanes = number("pcie_lanes");
   constexpr double per_lane_gen3 = 15.75 / 16;
   if (generation < 3 || generation > 5 || lanes < 1) return std::nullopt;
   return per_lane_gen3 * lanes * (generation == 3 ? 1 : generation == 4 ? 2 : 4);
@@ -56,9 +61,8 @@ std::optional<double> times(std::optional<double> value, double by) {
 // In one node with in-network reduction every GPU sends and receives its data once, so busbw is at most
 // 2 (n - 1) / n of the link.
 std::optional<double> all_reduce_ceiling(const Accelerator& card, const Expected& record) {
-  const nlohmann::json nodes = record.conditions.value("nodes", nlohmann::json());
   const nlohmann::json count = record.conditions.value("count", nlohmann::json());
-  if (nodes != 1 || !count.is_number() || count.get<double>() < 2) return std::nullopt;
+  if (!says(record, "nodes", 1) || !count.is_number() || count.get<double>() < 2) return std::nullopt;
   return times(card.interconnect_gbps, (count.get<double>() - 1) / count.get<double>());
 }
 
@@ -66,7 +70,7 @@ std::optional<double> physical_ceiling(const Accelerator& card, const Expected& 
   const std::string& metric = record.metric;
   if (metric.starts_with("memory.")) return times(claim_of(card, metric), memory_headroom);
   if (metric.starts_with("gemm.")) return times(claim_of(card, metric), gemm_headroom);
-  if (metric.find(".sum.") != std::string::npos || record.conditions.value("link", "") == "c2c") return std::nullopt;
+  if (metric.find(".sum.") != std::string::npos || says(record, "link", "c2c")) return std::nullopt;
   if (metric.starts_with("host_link.")) return pcie_rate(card);
   if (metric == "p2p.read.gbps" || metric == "p2p.write.gbps") {
     return card.interconnect_gbps ? times(card.interconnect_gbps, 0.5) : pcie_rate(card);
@@ -90,7 +94,7 @@ void check_can_fail(const Accelerator& card, const Expected& record, Problems& p
   if (!record.floor || is_slice(record) || !record.outlier.empty()) return;
   std::optional<double> claim = claim_of(card, record.metric);
   double factor = too_low;
-  if (record.metric == "allreduce.busbw.gbps" && record.conditions.value("nodes", nlohmann::json()) == 1) {
+  if (record.metric == "allreduce.busbw.gbps" && says(record, "nodes", 1)) {
     claim = times(card.interconnect_gbps, 0.5);
     factor = too_low_on_links;
   }

@@ -91,11 +91,11 @@ class Loader {
     } else if (path.starts_with("expected/")) {
       into(all_expected_, path, document, "expected", parts::read_expected);
     } else if (path == "claims/guides.json") {
-      checked(path, document, "claims", parts::read_guide_claim);
-      catalog_.guide_claims = std::move(document);
+      if (checked(path, document, "claims", parts::read_guide_claim)) catalog_.guide_claims = std::move(document);
     } else if (path == "claims/contradictions.json") {
-      checked(path, document, "contradictions", parts::read_contradiction);
-      catalog_.guide_contradictions = std::move(document);
+      if (checked(path, document, "contradictions", parts::read_contradiction)) {
+        catalog_.guide_contradictions = std::move(document);
+      }
     } else if (path == "rules.json") {
       for (const char* key : {"formulas", "decision_rules", "peak_rules"})
         checked(path, document, key, parts::read_rule);
@@ -129,9 +129,12 @@ class Loader {
          [&](const auto& value, const std::string& pointer) { records.push_back(reader(value, path, pointer)); });
   }
 
-  void checked(const std::string& path, const nlohmann::json& document, const char* key,
+  // Whether every record is right, so that others may rely on it.
+  bool checked(const std::string& path, const nlohmann::json& document, const char* key,
                void (*reader)(const nlohmann::json&, const std::string&, const std::string&)) {
+    const std::size_t before = problems_ == nullptr ? 0 : problems_->size();
     each(path, document, key, [&](const auto& value, const std::string& pointer) { reader(value, path, pointer); });
+    return problems_ == nullptr || problems_->size() == before;
   }
 
   // A record of a family ("aws:g5.*") becomes one a platform; unusable ones go where nobody judges by them.

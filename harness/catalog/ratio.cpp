@@ -40,7 +40,8 @@ std::map<std::string, double> best_by_source(const Catalog& catalog, const Accel
     if (!record.metric.starts_with("gemm.")) continue;
     const std::string type = record.metric.substr(5, record.metric.rfind('.') - 5);
     if (claim_key(type) != key || !large(record.conditions)) continue;
-    const bool constant = record.conditions.value("pattern", "") == "constant";
+    const auto pattern_of = record.conditions.find("pattern");
+    const bool constant = pattern_of != record.conditions.end() && *pattern_of == "constant";
     if (constant != (pattern == Pattern::constant)) continue;
     double& value = best[record.sources.front()];
     value = std::max(value, *record.typical);

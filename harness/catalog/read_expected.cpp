@@ -33,7 +33,7 @@ void check_unit(const Record& record, const Expected& expected) {
     record.fail("unit", known.empty() ? fmt::format("unknown unit \"{}\"; expected GB/s, Gb/s, TFLOPS, TOPS, IOPS, us, "
                                                     "s or 1",
                                                     expected.unit)
-                                      : fmt::format("\"{}\" is written \"{}\"", expected.unit, known));
+                                      : fmt::format(R"("{}" is written "{}")", expected.unit, known));
   }
   const std::string_view wanted = unit_of_key(expected.metric);
   if (!wanted.empty() && wanted != expected.unit) {

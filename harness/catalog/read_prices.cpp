@@ -73,7 +73,7 @@ class PriceLine {
 };
 
 std::string price_date(const PriceLine& line) {
-  const std::string date = line.cell("as_of");
+  std::string date = line.cell("as_of");
   if (date == "undated") return "";
   if (date.empty()) line.fail("no date; expected one in as_of, or the word undated for a snapshot without a date");
   if (!is_date(date)) {
@@ -83,7 +83,7 @@ std::string price_date(const PriceLine& line) {
 }
 
 std::string currency_code(const PriceLine& line) {
-  const std::string code = line.text("currency");
+  std::string code = line.text("currency");
   const bool upper = std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   if (code.size() != 3 || !upper) line.fail(fmt::format("currency is \"{}\"; expected an ISO code such as USD", code));
   return code;

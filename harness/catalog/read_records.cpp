@@ -96,7 +96,7 @@ Platform read_platform(const nlohmann::json& value, const std::string& file, con
   platform.instance = record.text("instance");
   if (platform.id != platform.provider + ":" + platform.instance) {
     record.fail("id",
-                fmt::format("expected \"{}:{}\", found \"{}\"", platform.provider, platform.instance, platform.id));
+                fmt::format(R"(expected "{}:{}", found "{}")", platform.provider, platform.instance, platform.id));
   }
   platform.accelerator = record.optional_text("accelerator");
   platform.accelerator_count = record.count("accelerator_count");
@@ -136,6 +136,7 @@ void read_guide_claim(const nlohmann::json& value, const std::string& file, cons
                        "term", "verdict", "remark", "right_value", "check", "source"});
   for (const char* field : {"id", "guide", "claim", "subject"}) record.text(field);
   record.count("line");
+  if (!value.contains("about") || value.at("about").is_null()) record.fail("about", "missing; expected a list of ids");
   record.list("about");
   record.word("verdict",
               {"ok", "partly_ok", "overstated", "outdated", "incomplete", "misleading", "wrong", "contradictory",

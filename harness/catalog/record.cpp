@@ -41,7 +41,7 @@ std::optional<std::string> not_one_of(std::string_view word, const Words& words)
   if (std::find(words.begin(), words.end(), word) != words.end()) return std::nullopt;
   const std::vector<std::string> valid(words.begin(), words.end());
   const std::vector<std::string> near = nearest(word, valid, 1);
-  if (!near.empty()) return fmt::format("unknown \"{}\"; the nearest valid one is \"{}\"", word, near.front());
+  if (!near.empty()) return fmt::format(R"(unknown "{}"; the nearest valid one is "{}")", word, near.front());
   return fmt::format("unknown \"{}\"; expected {}", word, quoted_choice(valid));
 }
 
@@ -115,7 +115,7 @@ nlohmann::json Record::object(const char* field) const {
 }
 
 std::string Record::word(const char* field, const Words& words) const {
-  const std::string found = text(field);
+  std::string found = text(field);
   if (const auto error = not_one_of(found, words)) fail(field, *error);
   return found;
 }
@@ -129,7 +129,7 @@ std::vector<std::string> Record::sources() const {
 std::string Record::date() const {
   const nlohmann::json* undated = find("undated");
   const bool says_undated = undated != nullptr && *undated == true;
-  const std::string date = optional_text("date");
+  std::string date = optional_text("date");
   if (date.empty() && !says_undated) fail("date", "no date; expected a date, or null and \"undated\": true");
   if (!date.empty() && says_undated) fail("date", "both a date and \"undated\": true; expected one of them");
   if (!date.empty() && !is_date(date)) {

@@ -297,6 +297,7 @@ json show_accelerator(const Catalog& catalog, const Accelerator& card, const std
 template <typename T>
 [[noreturn]] void ambiguous(const std::string& name, const std::vector<const T*>& candidates) {
   std::vector<std::string> ids;
+  ids.reserve(candidates.size());
   for (const T* candidate : candidates) ids.push_back(candidate->id);
   throw UserError(fmt::format("\"{}\" may mean {}; say which", name, quoted_choice(ids)));
 }

@@ -62,7 +62,7 @@ std::string remark(const json& row) {
 // With the instance over its rows where there are several.
 std::string prices_text(const json& rows, bool with_instance, std::size_t width, bool colour) {
   Table table(
-      {{"term"}, {"region", false, 19}, {"per hour", true}, {"unit"}, {"date"}, {"age"}, {"source", false, 16}});
+      {{"term"}, {"region", false, 15}, {"per hour", true}, {"of one"}, {"date"}, {"age"}, {"source", false, 18}});
   std::string last;
   for (const json& row : rows) {
     const std::string instance = shown(row, "provider") + ":" + shown(row, "instance");
@@ -72,7 +72,7 @@ std::string prices_text(const json& rows, bool with_instance, std::size_t width,
     table.add({{term_text(shown(row, "term"))},
                {shown(row, "region")},
                {price.empty() ? "unknown" : price + " " + shown(row, "currency")},
-               {shown(row, "unit")},
+               {shown(row, "unit").substr(0, shown(row, "unit").find('-'))},  // "instance-hour"
                {shown(row, "as_of")},
                {age_text(row), age_colour(row)},
                {list(row, "source")}});
@@ -126,9 +126,8 @@ std::string statements_text(const json& claims, std::size_t width, bool colour) 
     std::replace(verdict.begin(), verdict.end(), '_', ' ');
     const Colour tone = verdict == "ok" ? Colour::good : Colour::none;
     const std::string remark = shown(claim, "remark");
-    table.add({{shown(claim, "id")},
-               {remark.empty() ? verdict : verdict + " (" + remark + ")", tone},
-               {shown(claim, "subject")}});
+    if (!remark.empty()) verdict += fmt::format(" ({})", remark);
+    table.add({{shown(claim, "id")}, {verdict, tone}, {shown(claim, "subject")}});
     table.note(shown(claim, "claim"), 4);
     const std::string right = shown(claim, "right_value");
     if (!right.empty()) table.note("-> " + right, 4);

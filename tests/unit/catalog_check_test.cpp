@@ -300,6 +300,46 @@ TEST(CatalogCheck, ConflictsOfAnAcceleratorAreListedWithBothValues) {
                           HasSubstr("nvidia-h200-sxm-141 tdp_w: unknown here, 600 by a shop")));
 }
 
+TEST(CatalogCheck, GuideStatementsNameWhatThereIs) {
+  SmallCatalog catalog;
+  catalog.at("claims/guides.json", "/claims/0/about") = {"aws:p6.48xlarge"};
+  EXPECT_THAT(catalog.refused(), ElementsAre(HasSubstr("/claims/0/about: unknown platform \"aws:p6.48xlarge\"")));
+  SmallCatalog second;
+  second.at("claims/guides.json", "/claims").push_back(second.at("claims/guides.json", "/claims/0"));
+  EXPECT_THAT(second.refused(), ElementsAre(HasSubstr("/claims/1: a second id \"G0-01\"")));
+}
+
+// Whatever stands in a file: the check ends with a list, and the loader with a catalog or one sentence.
+TEST(CatalogCheck, SurvivesAnyTypeAnywhere) {
+  const SmallCatalog whole;
+  const std::vector<nlohmann::json> values = {
+      nullptr, 5, -1, "x", true, nlohmann::json::array(), nlohmann::json::object()};
+  for (const auto& [path, document] : whole.documents) {
+    const nlohmann::json leaves = document.flatten();
+    for (const auto& leaf : leaves.items()) {
+      for (nlohmann::json::json_pointer place(leaf.key()); !place.empty(); place = place.parent_pointer()) {
+        for (const nlohmann::json& value : values) {
+          SmallCatalog changed = whole;
+          changed.documents.at(path)[place] = value;
+          EXPECT_NO_THROW(changed.refused()) << path << " " << place.to_string() << " " << value;
+          EXPECT_NO_THROW(changed.error()) << path << " " << place.to_string() << " " << value;
+        }
+      }
+    }
+  }
+}
+
+TEST(CatalogCheck, SurvivesFilesCutShort) {
+  const std::vector<CatalogFile> whole = SmallCatalog().files();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (std::size_t length = 0; length < whole[i].text.size(); ++length) {
+      std::vector<CatalogFile> files = whole;
+      files[i].text.resize(length);
+      EXPECT_NO_THROW(check_files(files)) << whole[i].path << " at " << length;
+    }
+  }
+}
+
 TEST(CatalogCheck, ProblemsComeInTheOrderOfFilesAndLines) {
   SmallCatalog catalog;
   for (int i = 0; i < 12; ++i) catalog.price("x,r,spot,1,USD,gpu-hour,,,,,,list");

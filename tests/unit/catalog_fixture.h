@@ -43,6 +43,16 @@ class SmallCatalog {
          {value("memory", "memory.copy.gbps", "GB/s", 3900, 4010, {}),
           value("reduce", "allreduce.busbw.gbps", "GB/s", 431, 480, {{"nodes", 1}, {"count", 8}}),
           value("gemm", "gemm.bf16.tflops", "TFLOPS", nullptr, 700, {})}}};
+    documents["claims/guides.json"] = {{"schema_version", "1.0"},
+                                       {"claims",
+                                        {{{"id", "G0-01"},
+                                          {"guide", "guide 0"},
+                                          {"line", 7},
+                                          {"claim", "p5 has eight cards"},
+                                          {"subject", "AWS p5"},
+                                          {"about", {"aws:p5.48xlarge"}},
+                                          {"verdict", "ok"},
+                                          {"source", {"page"}}}}}};
     tables["prices/aws.csv"] =
         "instance,region,term,per_hour,currency,unit,as_of,accelerator,accelerator_count,outlier,unusable,source\n"
         "p5.48xlarge,us-east-1,on_demand,55.04,USD,instance-hour,2026-07-20,nvidia-h100-sxm-80,8,,,list\n"

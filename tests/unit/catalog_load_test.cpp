@@ -16,7 +16,7 @@ struct Broken {
   std::vector<std::string> says;
 };
 
-void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
+std::ostream& operator<<(std::ostream& out, const Broken& broken) { return out << broken.name; }
 
 class Refusals : public ::testing::TestWithParam<Broken> {};
 
@@ -175,7 +175,7 @@ TEST(CatalogLoad, BrokenJsonHasItsLine) {
 
 TEST(CatalogLoad, ReadsWhatTheFilesSay) {
   SmallCatalog small;
-  small.price("\"p5, the \"\"big\"\" one\",us-east-1,reserved_1y,,USD,instance-hour,2026-07,,,,,list page");
+  small.price(R"("p5, the ""big"" one",us-east-1,reserved_1y,,USD,instance-hour,2026-07,,,,,list page)");
   const Catalog catalog = small.load();
   EXPECT_EQ(catalog.accelerators.size(), 2u);
   EXPECT_EQ(catalog.accelerators[1].memory_bandwidth_gbps, 3350);
