@@ -69,7 +69,7 @@ std::string for_screen(std::string_view text) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string line(text.substr(at, end - at));
-    for (std::size_t mark; (mark = line.find("**")) != std::string::npos;) line.erase(mark, 2);
+    for (std::size_t mark = line.find("**"); mark != std::string::npos; mark = line.find("**")) line.erase(mark, 2);
     if (line.empty()) end_paragraph();
     paragraph += (paragraph.empty() ? "" : " ") + line;
     at = end + 1;

@@ -71,7 +71,7 @@ std::string case_text(const Measurement& measurement) {
     } else if (digits && name == "ranks") {
       text += value + (value == "1" ? " rank" : " ranks");
     } else {
-      text += value.empty() ? name : name + ' ' + value;
+      text += value.empty() ? name : fmt::format("{} {}", name, value);
       std::replace(text.begin(), text.end(), '_', ' ');  // in_place
     }
     at = end + 1;

@@ -98,6 +98,10 @@ std::string label_of(const Shown& shown) {
   return shown.remark.empty() || which.empty() ? which + shown.remark : which + ", " + shown.remark;
 }
 
+std::string with_case(const std::string& metric, const std::string& which) {
+  return which.empty() ? metric : fmt::format("{}, {}", metric, which);
+}
+
 void add_value(Table& table, const Measurement& measurement, const std::string& label) {
   std::vector<Table::Cell> row;
   row.push_back({label});
@@ -149,7 +153,7 @@ void add_without_value(Table& table, const std::string& metric, const Cases& cas
     const std::string which = same.size() == 1 ? case_text(first) : fmt::format("{} cases", same.size());
     std::string word(to_string(first.status));
     std::replace(word.begin(), word.end(), '_', ' ');
-    table.add({{which.empty() ? metric : metric + ", " + which},
+    table.add({{with_case(metric, which)},
                {word, first.status == Outcome::unsupported ? Colour::open : Colour::bad}});
     if (!first.reason.empty()) table.note(first.reason, reason_indent);
   }
@@ -198,7 +202,7 @@ void add_metric(Table& table, const std::string& metric, const Cases& all) {
   }
   for (const Shown& row : shown) {
     const std::string label = label_of(row);
-    add_value(table, *row.measurement, one_row ? metric + (label.empty() ? "" : ", " + label) : "  " + label);
+    add_value(table, *row.measurement, one_row ? with_case(metric, label) : "  " + label);
     add_devices(table, *row.measurement);
   }
   const auto unstable = with_value.size() - steady(with_value).size();

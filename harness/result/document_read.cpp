@@ -63,7 +63,7 @@ VerdictKind verdict_kind_of(const Shape& word) {
 }
 
 std::string metric_key(const Shape& metric) {
-  const std::string key = metric.filled_text();
+  std::string key = metric.filled_text();
   if (is_metric_key(key)) return key;
   const auto near = near_metrics(key);
   metric.expected("a metric key such as " + (near.empty() ? "\"memory.triad.gbps\"" : quoted_choice(near)));
