@@ -153,8 +153,7 @@ void add_without_value(Table& table, const std::string& metric, const Cases& cas
     const std::string which = same.size() == 1 ? case_text(first) : fmt::format("{} cases", same.size());
     std::string word(to_string(first.status));
     std::replace(word.begin(), word.end(), '_', ' ');
-    table.add({{with_case(metric, which)},
-               {word, first.status == Outcome::unsupported ? Colour::open : Colour::bad}});
+    table.add({{with_case(metric, which)}, {word, first.status == Outcome::unsupported ? Colour::open : Colour::bad}});
     if (!first.reason.empty()) table.note(first.reason, reason_indent);
   }
 }
