@@ -153,7 +153,7 @@ void add_without_value(Table& table, const std::string& metric, const Cases& cas
     const std::string which = same.size() == 1 ? case_text(first) : fmt::format("{} cases", same.size());
     std::string word(to_string(first.status));
     std::replace(word.begin(), word.end(), '_', ' ');
-    table.add({{with_case(metric, which)}, {word, first.status == Outcome::unsupported ? Colour::open : Colour::bad}});
+    table.add({{with_case(metric, which)}, {word, Colour::bad}});
     if (!first.reason.empty()) table.note(first.reason, reason_indent);
   }
 }
@@ -222,8 +222,31 @@ bool said_by_busbw(const Measurement& measurement, const Document& document) {
 
 }  // namespace
 
+namespace {
+
+using Reasons = std::vector<std::pair<std::string, std::vector<std::string>>>;  // reason, metrics; as they come
+
+void add_reason(Reasons& reasons, const std::string& reason, const std::string& metric) {
+  auto known = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == reason; });
+  if (known == reasons.end()) known = reasons.insert(reasons.end(), {reason, {}});
+  if (known->second.empty() || known->second.back() != metric) known->second.push_back(metric);
+}
+
+// One line a reason, with the metrics it holds for: a device that lacks six data types says so once.
+std::string unsupported_text(const Reasons& by_reason, std::size_t width) {
+  if (by_reason.empty()) return {};
+  std::string out = " unsupported here\n";
+  for (const auto& [reason, metrics] : by_reason) {
+    out += labelled("  ", fmt::format("{}: {}", fmt::join(metrics, ", "), reason), reason_indent, width);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string measurements_text(const Document& document, const ReportOptions& options) {
   if (document.measurements.empty()) return " No measurement is in this document.\n";
+  Reasons unsupported;
   Table table({{"measured", false, 39},
                {"median", true, 13},
                {"min .. max", true, 16},
@@ -234,12 +257,19 @@ std::string measurements_text(const Document& document, const ReportOptions& opt
     Cases without;
     for (const Measurement* measurement : cases) {
       if (said_by_busbw(*measurement, document)) continue;
-      (measurement->value ? with_value : without).push_back(measurement);
+      if (measurement->value) {
+        with_value.push_back(measurement);
+      } else if (measurement->status == Outcome::unsupported) {
+        add_reason(unsupported, measurement->reason, metric);
+      } else {
+        without.push_back(measurement);
+      }
     }
     add_metric(table, metric, with_value);
     add_without_value(table, metric, without);
   }
-  return table.render(options.width, options.colour);
+  return (table.empty() ? "" : table.render(options.width, options.colour)) +
+         unsupported_text(unsupported, options.width);
 }
 
 std::string findings_text(const Document& document, const ReportOptions& options) {

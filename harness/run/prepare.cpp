@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "harness/error.h"
@@ -129,6 +130,10 @@ PreparedRun prepare_new(const RunSettings& settings, const Catalog& catalog) {
   PreparedRun prepared;
   prepared.settings = settings;
   const PlanRequest request = plan_request(settings.measure);
+  const std::string& scratch = settings.measure.scratch;
+  if (!scratch.empty() && !std::filesystem::is_directory(scratch)) {
+    throw UserError(fmt::format("--scratch {}: no such directory", scratch));
+  }
   prepare_judging(prepared, catalog);
   prepared.worker = choose_worker(
       {settings.measure.device, settings.measure.worker, settings.measure.launcher, worker_options(settings.measure)});

@@ -61,11 +61,9 @@ ExitCode print_dry_run(const PreparedRun& prepared) {
 class Scratch {
  public:
   Scratch(const MeasureSettings& settings, const fs::path& out) {
-    const fs::path parent = settings.scratch.empty() ? out : fs::path(settings.scratch);
-    if (!settings.scratch.empty() && !fs::is_directory(parent)) {
-      throw UserError(fmt::format("--scratch {}: no such directory", settings.scratch));
-    }
-    path_ = parent / fmt::format("claimcheck-scratch-{}", getpid());
+    // Inside OUT, which the journal locks, one name serves: what a killed run left there goes with the next one's.
+    path_ = settings.scratch.empty() ? out / "claimcheck-scratch"
+                                     : fs::path(settings.scratch) / fmt::format("claimcheck-scratch-{}", getpid());
     std::error_code error;
     fs::create_directories(path_, error);
     if (error) throw UserError(fmt::format("{}: cannot make this directory: {}", path_.string(), error.message()));
@@ -91,9 +89,9 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
   std::string trouble;
   try {
     Journal journal(out.journal());
+    const Scratch scratch(prepared.settings.measure, out.path);
     if (!prepared.settings.resume) journal.append(prepared.header);
     Recorder recorder(journal, document, progress, signals);
-    const Scratch scratch(prepared.settings.measure, out.path);
     MeasureOptions options;
     options.command = prepared.worker.command;
     options.command.push_back("--scratch=" + scratch.path().string());
@@ -132,6 +130,8 @@ void judge_and_price(PreparedRun& prepared, const Catalog& catalog) {
   document.verdicts = all_verdicts(document, prepared.claims, catalog);
   if (document.is_virtual) return;  // a virtual figure is never a price
   if (!useful_rate(document)) return;
+  constexpr std::size_t rows_of_a_run = 10;  // `claimcheck cost` shows more
+  prepared.cost.top = rows_of_a_run;
   document.cost = cost_json({{"this machine", &document}}, catalog, prepared.cost);
 }
 

@@ -147,8 +147,7 @@ std::unique_ptr<Gemm> make_blas_gemm(DataType type, const GemmShape& shape, std:
   if (type == DataType::fp32)
     return std::make_unique<BlasGemm<float>>(type, shape, std::move(cores), std::move(all_cpus));
   if (type == DataType::tf32) throw unsupported("tf32 is a format of NVIDIA GPUs; the CPU multiplies fp32 and fp64");
-  throw unsupported(fmt::format("OpenBLAS {} on this CPU multiplies fp64 and fp32 only, not {}", blas_facts().version,
-                                to_string(type)));
+  throw unsupported(fmt::format("OpenBLAS {} on this CPU multiplies fp64 and fp32 only", blas_facts().version));
 }
 
 }  // namespace claimcheck::kernels::host
