@@ -27,6 +27,7 @@ fi
 if command -v ccache >/dev/null; then
   # Objects are shared between copies of the tree at different places.
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros # what it wants before it caches with precompiled headers
 fi
 
 # Says that there is something to build, once there is; then one line that rewrites itself, on a terminal.
