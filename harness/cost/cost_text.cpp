@@ -213,7 +213,7 @@ std::string remarks(const json& cost) {
                     text_at(cost, "data_type"), number_text(cost["assumed_scaling"])));
   }
   if (any([](const json& row) { return row.value("stand_in", false); })) {
-    lines.push_back(
+    lines.emplace_back(
         "estimate*: nothing measured is known of this accelerator, so the median ratio of others stands in.");
   }
   for (const json& row : rows) {

@@ -62,11 +62,11 @@ std::vector<ListPrice> list_prices(const Catalog& catalog, const Platform& platf
     if (!added && newer(*found, place->second)) place->second = *found;
   }
   std::vector<ListPrice> prices;
-  for (const auto& [key, price] : latest) {
+  for (const auto& entry : latest) {
     const bool own = std::any_of(latest.begin(), latest.end(), [&](const auto& other) {
-      return other.second.term == price.term && !std::get<3>(other.first);
+      return other.second.term == entry.second.term && !std::get<3>(other.first);
     });
-    if (!own || !std::get<3>(key)) prices.push_back(price);
+    if (!own || !std::get<3>(entry.first)) prices.push_back(entry.second);
   }
   std::sort(prices.begin(), prices.end(), [](const ListPrice& a, const ListPrice& b) {
     return std::tuple{term_order(a.term), a.term, a.per_node, a.region} <

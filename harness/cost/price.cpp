@@ -64,12 +64,12 @@ std::string take_currency(std::string_view& amount, const std::string& currency)
     }
   }
   if (amount.size() > 3 && is_currency_code(amount.substr(0, 3))) {
-    const std::string code(amount.substr(0, 3));
+    std::string code(amount.substr(0, 3));
     amount = trimmed(amount.substr(3));
     return code;
   }
   if (amount.size() > 3 && is_currency_code(amount.substr(amount.size() - 3))) {
-    const std::string code(amount.substr(amount.size() - 3));
+    std::string code(amount.substr(amount.size() - 3));
     amount = trimmed(amount.substr(0, amount.size() - 3));
     return code;
   }
@@ -141,7 +141,7 @@ PricedUnit unit_from(std::string_view text, std::string_view unit) {
 
 // The first day an ISO date, month or year can mean: a price is at most so old.
 std::optional<std::chrono::sys_days> first_day(std::string_view text) {
-  using namespace std::chrono;
+  using std::chrono::sys_days;
   std::array<unsigned, 3> parts = {0, 1, 1};
   std::size_t begin = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -154,7 +154,8 @@ std::optional<std::chrono::sys_days> first_day(std::string_view text) {
     if (i + 1 == parts.size() || text[begin] != '-') return std::nullopt;
     ++begin;
   }
-  const year_month_day date = year(static_cast<int>(parts[0])) / month(parts[1]) / day(parts[2]);
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(parts[0])), std::chrono::month(parts[1]),
+                                         std::chrono::day(parts[2])};
   return date.ok() ? std::optional(sys_days(date)) : std::nullopt;
 }
 

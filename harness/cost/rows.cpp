@@ -69,7 +69,7 @@ json useful_json(const UsefulRate& useful) {
 // The useful rate, unless the measurement it rests on cannot be true.
 std::optional<UsefulRate> trusted_rate(const Pricing& pricing, const Document& document, std::string& why) {
   const std::string& data_type = pricing.options().data_type;
-  const auto useful = useful_rate(document, data_type, pricing.options().assumed_scaling);
+  auto useful = useful_rate(document, data_type, pricing.options().assumed_scaling);
   if (!useful) {
     why = fmt::format("no usable {} matrix multiply in this result",
                       data_type.empty() ? "bf16, fp32 or other" : data_type);

@@ -190,6 +190,7 @@ Claim parse_claim(std::string_view text, std::size_t number) {
 
 std::vector<Claim> parse_claims(const std::vector<std::string>& texts) {
   std::vector<Claim> claims;
+  claims.reserve(texts.size());
   for (const std::string& text : texts) claims.push_back(parse_claim(text, claims.size() + 1));
   return claims;
 }

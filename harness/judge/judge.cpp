@@ -88,6 +88,7 @@ const Platform* platform_of(const Document& document, const Catalog& catalog) {
 
 std::vector<Verdict> judge(const Document& document, const std::vector<Claim>& claims, const Catalog& catalog) {
   std::vector<Verdict> verdicts;
+  verdicts.reserve(claims.size());
   for (const Claim& claim : claims) {
     verdicts.push_back(claim.metric.starts_with("identity.") ? identity_verdict(document, claim, catalog)
                                                              : numeric_verdict(document, claim, catalog));

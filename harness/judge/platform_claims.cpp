@@ -25,11 +25,11 @@ class Builder {
  public:
   Builder(const Platform& platform, const Catalog& catalog) : platform_(platform), catalog_(catalog) {}
 
-  void identity(const std::string& what, json value, const std::string& unit, json more = json::object()) {
+  void identity(const std::string& what, json value, const std::string& unit, const json& more = json::object()) {
     Claim claim;
     claim.id = fmt::format("platform:{}:{}", platform_.id, what);
     claim.metric = "identity." + what;
-    claim.comparison = value.is_number() && unit != "" ? ">=" : "==";
+    claim.comparison = value.is_number() && !unit.empty() ? ">=" : "==";
     claim.value = std::move(value);
     claim.unit = unit;
     claim.definition = {{"comparison", "claim"}, {"platform", platform_.id}};
@@ -39,7 +39,7 @@ class Builder {
   }
 
   void data_sheet(const Accelerator& accelerator, const std::string& metric, double value, const std::string& unit,
-                  json more) {
+                  const json& more) {
     Claim claim;
     claim.id = fmt::format("data_sheet:{}:{}", accelerator.id, metric);
     claim.metric = metric;

@@ -273,11 +273,13 @@ std::string verdict_table(const std::vector<Verdict>& verdicts) {
     if (i > 0) taken += 2 + std::min(most[i], std::max(widest, display_width(headings[i])));
   }
   std::vector<Table::Column> columns;
+  columns.reserve(used.size());
   for (const std::size_t i : used) columns.push_back({headings[i], i > 0 && i < 5, i == 0 ? width - taken : most[i]});
   Table table(columns);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (r == 0 || groups[r] != groups[r - 1]) table.note(groups[r], 1);
     std::vector<Table::Cell> cells;
+    cells.reserve(used.size());
     for (const std::size_t i : used) cells.push_back({(i == 0 ? "  " : "") + rows[r][i]});
     table.add(std::move(cells));
   }
