@@ -52,6 +52,7 @@ struct Pipe {
 pid_t start(const std::vector<std::string>& arguments, const Pipe& output, const Pipe& errors) {
   std::vector<std::string> copies = arguments;
   std::vector<char*> pointers;
+  pointers.reserve(copies.size() + 1);
   for (std::string& copy : copies) pointers.push_back(copy.data());
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;

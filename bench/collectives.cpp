@@ -75,7 +75,7 @@ std::vector<Stretch> stretches(Collective collective, std::size_t rank, std::siz
     case Collective::broadcast:
       return {{0, count, {{0, 0}}}};
     case Collective::send_receive:
-      return {{0, count, {{(rank + ranks - 1) % ranks, 0}}}};
+      return {{0, count, {{rank == 0 ? ranks - 1 : rank - 1, 0}}}};
     case Collective::all_gather:
     case Collective::all_to_all:
       for (std::size_t other = 0; other < ranks; ++other)

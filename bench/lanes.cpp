@@ -15,6 +15,7 @@ Lanes::Lanes(kernels::Platform& platform, std::span<kernels::Device* const> devi
 
 std::vector<kernels::Device*> Lanes::devices() const {
   std::vector<kernels::Device*> result;
+  result.reserve(lanes_.size());
   for (const Lane& lane : lanes_) result.push_back(lane.device);
   return result;
 }
@@ -47,6 +48,7 @@ std::vector<double> Lanes::run_together(const std::function<void()>& enqueue_all
   for (const Lane& lane : lanes_) lane.timer->stop(*lane.stream);
   wait();
   std::vector<double> seconds;
+  seconds.reserve(lanes_.size());
   for (const Lane& lane : lanes_) seconds.push_back(lane.timer->seconds());
   return seconds;
 }

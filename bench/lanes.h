@@ -25,7 +25,8 @@ class Lanes {
 
   // Enqueues on the first `count` lanes (all by default), starts them together, waits, and returns their seconds.
   std::vector<double> run(const Enqueue& enqueue, std::size_t count = 0);
-  // As run(), with one wait for all of them: what enqueue_all() puts on every stream belongs together (collectives).
+  // What enqueue_all() puts on every stream belongs together (collectives), and so does the wait. Not held back: the
+  // ranks wait for each other anyway, and a library that connects on first use could wait for a held stream for ever.
   std::vector<double> run_together(const std::function<void()>& enqueue_all, const std::function<void()>& wait);
   void wait();
 

@@ -137,7 +137,7 @@ void CaseRun::check_clock() {
 
 void CaseRun::measure(benchmark::State& state) {
   Call call;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     guarded([&] {
       const Iteration iteration = timed_iteration();
       call.add(iteration);

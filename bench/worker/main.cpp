@@ -26,6 +26,7 @@ void initialise_google(const std::vector<std::string>& flags) {
   static std::vector<std::string> copies;
   copies = flags;
   std::vector<char*> pointers;
+  pointers.reserve(copies.size() + 1);
   for (std::string& copy : copies) pointers.push_back(copy.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
@@ -44,6 +45,7 @@ int measure(const WorkerOptions& options, kernels::Platform& platform, const std
   Events events(options.events && world.process() == 0);
   Session session{platform, world, options, events};
   std::vector<std::unique_ptr<CaseRun>> cases;
+  cases.reserve(chosen.size());
   for (const ListedCase& listed : chosen) cases.push_back(std::make_unique<CaseRun>(session, listed));
   for (const auto& one : cases) register_case(*one);
   initialise_google(options.google);

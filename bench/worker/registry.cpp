@@ -80,6 +80,7 @@ std::vector<ListedCase> choose(const std::vector<ListedCase>& cases, const std::
     }
     if (found) continue;
     std::vector<std::string> ids;
+    ids.reserve(cases.size());
     for (const ListedCase& listed : cases) ids.push_back(listed.id);
     throw UsageError(fmt::format("unknown benchmark '{}'; the nearest is {}", wanted, nearest(wanted, ids)));
   }
