@@ -1,3 +1,4 @@
+// What `claimcheck catalog list` and `show` answer, as JSON documents.
 #include <fmt/format.h>
 
 #include <algorithm>

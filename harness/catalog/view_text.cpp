@@ -1,3 +1,4 @@
+// What `claimcheck catalog list` and `show` answer, as tables of at most 100 columns.
 #include <fmt/format.h>
 
 #include <algorithm>

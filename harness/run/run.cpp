@@ -111,7 +111,7 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
   document.run["ended"] = utc_now();
   document.run["measuring_seconds"] = prepared.measured_seconds + result.seconds;
   const bool any = std::any_of(document.measurements.begin(), document.measurements.end(),
-                               [](const Measurement& measurement) { return measurement.usable(); });
+                               [](const Measurement& measurement) { return measurement.value.has_value(); });
   std::string reason;
   if (!trouble.empty()) {
     reason = "measuring stopped: " + trouble;
@@ -121,7 +121,7 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
     reason = fmt::format("{} benchmarks did not fit the budget", result.left_out.size());
   }
   document.run["status"] = !any ? "failed" : reason.empty() ? "complete" : "partial";
-  document.run["reason"] = !any && reason.empty() ? "no benchmark gave a usable result" : reason;
+  document.run["reason"] = !any && reason.empty() ? "no benchmark gave a value" : reason;
   return trouble.empty();
 }
 
