@@ -23,9 +23,9 @@ constexpr std::size_t indent = 10;
 
 std::string age_text(const json& price) {
   if (text_at(price, "source") == "--price") return "your price";
-  std::string text = price["as_of"].is_null() ? "undated" : price["as_of"].get<std::string>();
-  if (price["age_days"].is_number()) text += fmt::format(", {} days old", price["age_days"].get<int>());
-  if (price["stale"].get<bool>()) text += ", stale";
+  std::string text = price.at("as_of").is_null() ? "undated" : price.at("as_of").get<std::string>();
+  if (price.at("age_days").is_number()) text += fmt::format(", {} days old", price.at("age_days").get<int>());
+  if (price.at("stale").get<bool>()) text += ", stale";
   return text;
 }
 
@@ -63,13 +63,13 @@ std::string tflops_text(double tflops) {
 
 std::string sensitivity_text(const json& what, const std::string& currency) {
   const auto money = [&](const json& value) { return money_text(value.get<double>(), currency); };
-  std::string text =
-      fmt::format("per EFLOP at price -10 % {}, +10 % {}", money(what["price_minus_10"]), money(what["price_plus_10"]));
+  std::string text = fmt::format("per EFLOP at price -10 % {}, +10 % {}", money(what.at("price_minus_10")),
+                                 money(what.at("price_plus_10")));
   for (const char* key : {"scaling_low", "scaling_high"}) {
     const auto found = what.find(key);
     if (found == what.end()) continue;
     text += fmt::format("{} {} {}", key == std::string("scaling_low") ? "; at scaling" : ",",
-                        number_text((*found)["scaling"]), money((*found)["per_eflop"]));
+                        number_text((*found).at("scaling")), money((*found).at("per_eflop")));
   }
   return text;
 }
@@ -77,15 +77,15 @@ std::string sensitivity_text(const json& what, const std::string& currency) {
 // "useful bf16: 612 x 8 x 0.94 = 4.60 PFLOPS -> $3.32 per EFLOP (claimed: $1.93)"
 std::string headline_text(const json& result, bool several) {
   const std::string label = several ? text_at(result, "label") + ": " : "";
-  const json& useful = result["useful"];
+  const json& useful = result.at("useful");
   if (useful.is_null()) return label + "not priced: " + text_at(result, "note");
   std::string text = fmt::format("{}useful {}: {} = {}", label, text_at(useful, "data_type"), text_at(useful, "basis"),
-                                 tflops_text(useful["tflops"]));
+                                 tflops_text(useful.at("tflops")));
   if (result.contains("per_eflop")) {
-    const std::string currency = result["currency"];
-    text += fmt::format(" -> {} per EFLOP", money_text(result["per_eflop"], currency));
+    const std::string currency = result.at("currency");
+    text += fmt::format(" -> {} per EFLOP", money_text(result.at("per_eflop"), currency));
     if (result.contains("claimed_per_eflop")) {
-      text += fmt::format(" (claimed: {})", money_text(result["claimed_per_eflop"], currency));
+      text += fmt::format(" (claimed: {})", money_text(result.at("claimed_per_eflop"), currency));
     }
   }
   const std::string note = text_at(result, "note");
@@ -94,11 +94,11 @@ std::string headline_text(const json& result, bool several) {
 
 std::string results_text(const json& cost) {
   std::string text;
-  const json& results = cost["results"];
+  const json& results = cost.at("results");
   for (const json& result : results) {
     text += labelled(text.empty() ? "COST" : "", headline_text(result, results.size() > 1), indent, width);
     if (result.contains("sensitivity")) {
-      text += labelled("", sensitivity_text(result["sensitivity"], result["currency"]), indent, width);
+      text += labelled("", sensitivity_text(result.at("sensitivity"), result.at("currency")), indent, width);
     }
   }
   return text;
@@ -106,18 +106,18 @@ std::string results_text(const json& cost) {
 
 std::string instance_text(const json& instance, const std::string& currency) {
   std::string what = text_at(instance, "id");
-  if (instance["accelerator"].is_string() && instance["accelerator_count"].is_number()) {
-    what += fmt::format(", {} x {}", instance["accelerator_count"].get<int>(), text_at(instance, "accelerator"));
+  if (instance.at("accelerator").is_string() && instance.at("accelerator_count").is_number()) {
+    what += fmt::format(", {} x {}", instance.at("accelerator_count").get<int>(), text_at(instance, "accelerator"));
   }
   std::string text = labelled("INSTANCE", what, indent, width);
-  if (instance["useful_tflops"].is_number()) {
+  if (instance.at("useful_tflops").is_number()) {
     text += labelled("",
                      fmt::format("estimate of useful {}: {} = {}", text_at(instance, "data_type"),
-                                 text_at(instance, "basis"), tflops_text(instance["useful_tflops"])),
+                                 text_at(instance, "basis"), tflops_text(instance.at("useful_tflops"))),
                      indent, width);
   }
   if (instance.contains("sensitivity")) {
-    text += labelled("", sensitivity_text(instance["sensitivity"], currency), indent, width);
+    text += labelled("", sensitivity_text(instance.at("sensitivity"), currency), indent, width);
   }
   Table table({{"term", false, 16},
                {"region", false, 16},
@@ -126,17 +126,17 @@ std::string instance_text(const json& instance, const std::string& currency) {
                {"/EFLOP", true, 12},
                {"price", false, 40}});
   Footnotes notes;
-  for (const json& row : instance["prices"]) {
-    const std::string shown = row["currency"];
-    table.add({{term_text(row["term"])},
+  for (const json& row : instance.at("prices")) {
+    const std::string shown = row.at("currency");
+    table.add({{term_text(row.at("term"))},
                {text_at(row, "region")},
-               {price_text(row["per_hour"], shown)},
-               {row["per_gpu_hour"].is_number() ? price_text(row["per_gpu_hour"], shown) : "-"},
-               {money_or_dash(row["per_eflop"], shown)},
-               {age_text(row["price"]) + " " + notes.mark(row["price"])}});
+               {price_text(row.at("per_hour"), shown)},
+               {row.at("per_gpu_hour").is_number() ? price_text(row.at("per_gpu_hour"), shown) : "-"},
+               {money_or_dash(row.at("per_eflop"), shown)},
+               {age_text(row.at("price")) + " " + notes.mark(row.at("price"))}});
   }
   if (!table.empty()) text += table.render(width, false) + notes.text();
-  for (const json& term : instance["unknown_terms"]) {
+  for (const json& term : instance.at("unknown_terms")) {
     text += labelled("", fmt::format("{}: no price is known", term_text(term)), indent, width);
   }
   const std::string note = text_at(instance, "note");
@@ -144,7 +144,7 @@ std::string instance_text(const json& instance, const std::string& currency) {
 }
 
 std::string basis_cell(const json& row) {
-  if (row["kind"] == "measured") return "measured";
+  if (row.at("kind") == "measured") return "measured";
   return row.value("stand_in", false) ? "estimate*" : "estimate";
 }
 
@@ -167,29 +167,29 @@ std::string table_text(const json& rows, const std::string& currency, Footnotes&
                {"basis", false, 9},
                {"price", false, 20}});
   for (const json& row : rows) {
-    if (row["currency"] != currency) continue;
+    if (row.at("currency") != currency) continue;
     const std::string region = text_at(row, "region");
-    table.add({{row["rank"].is_number() ? std::to_string(row["rank"].get<int>()) : "-"},
+    table.add({{row.at("rank").is_number() ? std::to_string(row.at("rank").get<int>()) : "-"},
                {text_at(row, "label")},
-               {term_cell(row["term"])},
-               {amount_text(row["per_hour"])},
-               {row["useful_tflops"].is_number() ? number_text(row["useful_tflops"]) : "-"},
-               {row["per_eflop"].is_number() ? amount_text(row["per_eflop"]) : "-"},
+               {term_cell(row.at("term"))},
+               {amount_text(row.at("per_hour"))},
+               {row.at("useful_tflops").is_number() ? number_text(row.at("useful_tflops")) : "-"},
+               {row.at("per_eflop").is_number() ? amount_text(row.at("per_eflop")) : "-"},
                {basis_cell(row)},
-               {notes.mark(row["price"]) + (region.empty() ? "" : " " + region)}});
+               {notes.mark(row.at("price")) + (region.empty() ? "" : " " + region)}});
   }
   return table.empty() ? std::string() : table.render(width, false);
 }
 
 std::string ranking_text(const json& cost) {
-  const std::string own = cost["currency"];
+  const std::string own = cost.at("currency");
   Footnotes notes;
-  std::string text = table_text(cost["rows"], own, notes);
+  std::string text = table_text(cost.at("rows"), own, notes);
   std::set<std::string> others;
-  for (const json& row : cost["rows"]) others.insert(row["currency"].get<std::string>());
+  for (const json& row : cost.at("rows")) others.insert(row.at("currency").get<std::string>());
   for (const std::string& currency : others) {
     if (currency == own) continue;
-    text += (text.empty() ? "" : "\n") + table_text(cost["rows"], currency, notes);
+    text += (text.empty() ? "" : "\n") + table_text(cost.at("rows"), currency, notes);
   }
   return text.empty() ? text : text + notes.text();
 }
@@ -202,15 +202,15 @@ std::string sentence(std::string text) {
 // What the reader has to know to trust or doubt the table.
 std::string remarks(const json& cost) {
   std::vector<std::string> lines;
-  const json& rows = cost["rows"];
+  const json& rows = cost.at("rows");
   const auto any = [&](auto holds) { return std::any_of(rows.begin(), rows.end(), holds); };
-  if (any([](const json& row) { return row["kind"] == "estimate"; })) {
+  if (any([](const json& row) { return row.at("kind") == "estimate"; })) {
     lines.push_back(
         fmt::format("useful: TFLOPS in {}; /EFLOP: per 1e18 useful operations. *estimate*: dense claim x typical ratio "
                     "x devices x {} scaling assumed for "
                     "more than one "
                     "(--scaling); the cheapest region of each platform and term.",
-                    text_at(cost, "data_type"), number_text(cost["assumed_scaling"])));
+                    text_at(cost, "data_type"), number_text(cost.at("assumed_scaling"))));
   }
   if (any([](const json& row) { return row.value("stand_in", false); })) {
     lines.emplace_back(
@@ -218,15 +218,15 @@ std::string remarks(const json& cost) {
   }
   for (const json& row : rows) {
     const std::string note = text_at(row, "note");
-    if (row["kind"] == "measured" && !note.empty()) lines.push_back(text_at(row, "label") + ": " + sentence(note));
+    if (row.at("kind") == "measured" && !note.empty()) lines.push_back(text_at(row, "label") + ": " + sentence(note));
   }
-  for (const auto& [currency, count] : cost["unconverted"].items()) {
+  for (const auto& [currency, count] : cost.at("unconverted").items()) {
     lines.push_back(
         fmt::format("{} rows in {} are not ranked: no dated rate is known; pass --fx {}=RATE (units per US "
                     "dollar).",
                     count.get<std::size_t>(), currency, currency));
   }
-  const std::size_t hidden = cost["hidden_rows"];
+  const std::size_t hidden = cost.at("hidden_rows");
   if (hidden > 0) lines.push_back(fmt::format("{} more rows: --top 0 shows all.", hidden));
   std::string text;
   for (const std::string& line : lines) text += labelled(text.empty() ? " notes" : "", line, indent, width);
@@ -238,7 +238,7 @@ std::string remarks(const json& cost) {
 std::string cost_text(const json& cost) {
   if (!cost.is_object()) return {};
   std::string text = results_text(cost);
-  if (cost.contains("instance")) text += instance_text(cost["instance"], cost["currency"]);
+  if (cost.contains("instance")) text += instance_text(cost.at("instance"), cost.at("currency"));
   const std::string ranking = ranking_text(cost);
   if (!ranking.empty()) {
     if (!text.empty()) text += '\n';
