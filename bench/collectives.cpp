@@ -306,7 +306,7 @@ std::vector<Case> cases(kernels::Platform& platform, const Options& options, Col
   const bool quick = first || collective == Collective::all_gather || collective == Collective::reduce_scatter;
   std::vector<Case> result;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const double setup = 0.2 + 60e-9 * static_cast<double>(all[i]);
+    const double setup = 0.2 + 30e-9 * static_cast<double>(all[i]);
     const std::string label = fmt::format("bytes:{}", all[i]);
     result.push_back(
         {.label = label, .value = all[i], .quick = quick && i + (first ? 2 : 1) >= all.size(), .setup_seconds = setup});

@@ -105,7 +105,7 @@ Benchmark scaling(const std::string& id, const std::string& metric, const std::s
           .method = id + "/1",
           .summary = fmt::format("{} of several ranks at once in total, and compared with one alone.", what),
           .scope = Scope::ranks,
-          .setup_seconds = 1.5,
+          .setup_seconds = 3,  // and one rank alone beside every iteration
           .also = {{id + ".efficiency", "1"}},
           .cases = cases,
           .prepare = {}};

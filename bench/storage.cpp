@@ -13,29 +13,30 @@ namespace {
 constexpr std::size_t default_bytes = std::size_t{1} << 30;
 constexpr std::size_t trial_bytes = std::size_t{128} << 20;
 
-// Longest that writing the file may take.
+// Longest that writing or reading the file may take.
 double allowed_seconds(const Options& options) { return std::clamp(4 * options.min_time_seconds, 0.5, 2.0); }
 
-std::shared_ptr<CheckpointFile> written_file(const Options& options, std::size_t bytes, double* seconds) {
+std::shared_ptr<CheckpointFile> written_file(const Options& options, std::size_t bytes) {
   auto file = std::make_shared<CheckpointFile>(options.scratch_directory, bytes, options.seed,
                                                kernels::Duration(options.deadline_seconds));
-  *seconds = file->write();
+  file->write();
   return file;
 }
 
-// A file on the disk, of the size asked for; else as large as a trial says can be written in the time allowed.
+// A file on the disk, of the size asked for; else as large as a trial says can be written and read in the time allowed.
 std::shared_ptr<CheckpointFile> make_file(const Options& options) {
   constexpr std::size_t block = CheckpointFile::largest_block_bytes;
-  double seconds = 0;
-  if (options.file_bytes != 0) return written_file(options, options.file_bytes, &seconds);
+  if (options.file_bytes != 0) return written_file(options, options.file_bytes);
   const std::size_t affordable = affordable_bytes(options.scratch_directory, default_bytes, block);
   const std::size_t trial = std::min(trial_bytes, affordable);
-  std::shared_ptr<CheckpointFile> file = written_file(options, trial, &seconds);
+  std::shared_ptr<CheckpointFile> file = written_file(options, trial);
+  // The second write: the first one also pays for making the file.
+  const double seconds = std::max(file->write(), file->read());
   const double reached = static_cast<double>(trial) * allowed_seconds(options) / seconds;
   const std::size_t bytes = reached < static_cast<double>(affordable) ? static_cast<std::size_t>(reached) : affordable;
   if (bytes < trial + block) return file;
   file.reset();  // its space may be needed
-  return written_file(options, bytes / block * block, &seconds);
+  return written_file(options, bytes / block * block);
 }
 
 Prepared prepare(Setting& setting, bool writes) {
