@@ -53,4 +53,36 @@ std::string_view to_string(Collective collective) {
   return "unknown";
 }
 
+std::string_view to_string(VectorOp op) {
+  switch (op) {
+    case VectorOp::fp64:
+      return "fp64";
+    case VectorOp::fp32:
+      return "fp32";
+    case VectorOp::fp16:
+      return "fp16";
+    case VectorOp::bf16:
+      return "bf16";
+    case VectorOp::int32:
+      return "int32";
+    case VectorOp::dp4a:
+      return "dp4a";
+  }
+  return "unknown";
+}
+
+void Device::chase(Stream& /*stream*/, Slice /*list*/, std::int64_t /*loads*/, Slice /*last*/) {
+  throw unsupported("latency of single loads is measured on GPUs only");
+}
+
+std::unique_ptr<VectorChains> Device::make_vector(VectorOp /*op*/) {
+  throw unsupported("the rate of the vector units is measured on GPUs only");
+}
+
+std::unique_ptr<TensorTiles> Device::make_tensor(DataType /*type*/) {
+  throw unsupported("there are no matrix units here that instructions of one thread group reach");
+}
+
+void Device::launch_empty(Stream& /*stream*/) { throw unsupported("kernels are launched on GPUs only"); }
+
 }  // namespace claimcheck::kernels

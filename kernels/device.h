@@ -125,6 +125,41 @@ class Gemm {
   virtual Facts facts() const = 0;  // library, version, algorithm, workspace_bytes
 };
 
+// Arithmetic on registers by the ordinary units: what they reach when memory plays no part.
+enum class VectorOp { fp64, fp32, fp16, bf16, int32, dp4a };
+
+std::string_view to_string(VectorOp op);
+
+// Lane i of lanes() runs chains() independent chains from its own input value v = input[i]; output[i] is the sum
+// ((x_0 + x_1) + x_2) + ... of their end values. Chain j repeats, `steps` times:
+//   floating point  x = x x - 1.8125 (a chaotic map: every bit counts), fused, from x = v / 8 + j / 16, rounded once;
+//                   sums are rounded to the type
+//   int32           x = 1664525 x + 1013904223, modulo 2^32 as the sums, from x = v + j
+//   dp4a            x = v + sum over the four bytes of (byte of x) x (byte of 0xff02fd04), both signed, from x = v + j
+// Values are of the op's type: 8 bytes for fp64, 2 for fp16 and bf16 (which are worked on in pairs), else 4.
+class VectorChains {
+ public:
+  virtual ~VectorChains() = default;
+  virtual void enqueue(Stream& stream, Slice input, Slice output, std::int64_t steps) = 0;
+  virtual std::int64_t lanes() const = 0;
+  virtual int chains() const = 0;
+  // Of one step of one chain of one lane: 2 for a multiply-add, 8 for dp4a.
+  virtual int operations() const = 0;
+};
+
+// The matrix units on registers. Each of tiles() tiles has its own operands, held in registers, and repeats C = C + A B
+// `steps` times from C = 0, so that C = steps x A B at the end. Operands lie tile after tile, each stored as those of a
+// GEMM (A: m rows of k contiguous values, B: n columns of k, C: n columns of m).
+class TensorTiles {
+ public:
+  virtual ~TensorTiles() = default;
+  virtual void enqueue(Stream& stream, Slice a, Slice b, Slice c, std::int64_t steps) = 0;
+  virtual std::int64_t tiles() const = 0;
+  virtual GemmShape tile() const = 0;
+  virtual DataType output_type() const = 0;
+  virtual Facts facts() const = 0;  // instruction
+};
+
 enum class CopyEngine { copy_engine, kernel };
 
 enum class Access { direct, through_host };  // how one device reaches another's memory
@@ -177,8 +212,18 @@ class Device {
   // Throws unsupported with the reason: architecture, library version, layout rule, memory.
   virtual std::unique_ptr<Gemm> make_gemm(DataType type, const GemmShape& shape) = 0;
 
-  // Any placements, also from or to another device's buffer (peer copy). Sizes are equal.
+  // Any placements, also from or to another device's buffer (peer copy; this device does the work, so it is a write to
+  // the peer or a read from it). Sizes are equal. CopyEngine::kernel needs Access::direct, else it throws unsupported.
   virtual void copy(Stream& stream, Slice target, Slice source, CopyEngine engine) = 0;
+
+  // What not every kind of device has; the default throws unsupported.
+
+  // One thread follows a chain: from index 0, `loads` times index = list[index], 64 bit each; the index arrived at is
+  // written to `last` (64 bit). `list` may be in another device's memory where access is direct.
+  virtual void chase(Stream& stream, Slice list, std::int64_t loads, Slice last);
+  virtual std::unique_ptr<VectorChains> make_vector(VectorOp op);
+  virtual std::unique_ptr<TensorTiles> make_tensor(DataType type);
+  virtual void launch_empty(Stream& stream);  // a kernel that does nothing
 };
 
 // ---------------------------------------------------------------------------------------------- groups of ranks
