@@ -37,8 +37,14 @@ if(CLAIMCHECK_CUDA STREQUAL "OFF")
   return()
 endif()
 
+# scripts/find_nvcc.sh looks in the same places.
+if(DEFINED ENV{CUDACXX} AND NOT CMAKE_CUDA_COMPILER)
+  set(CMAKE_CUDA_COMPILER $ENV{CUDACXX} CACHE FILEPATH "nvcc")
+endif()
 find_program(CMAKE_CUDA_COMPILER NAMES nvcc
-             HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH ${PROJECT_SOURCE_DIR}/.cuda /usr/local/cuda PATH_SUFFIXES bin)
+             PATHS ENV CUDA_HOME ENV CUDA_PATH ${PROJECT_SOURCE_DIR}/.cuda /usr/local/cuda PATH_SUFFIXES bin
+             NO_DEFAULT_PATH)
+find_program(CMAKE_CUDA_COMPILER NAMES nvcc)
 if(NOT CMAKE_CUDA_COMPILER)
   unset(CMAKE_CUDA_COMPILER CACHE)
   claimcheck_no_cuda("no nvcc was found (CUDA_HOME, ${PROJECT_SOURCE_DIR}/.cuda, /usr/local/cuda, PATH)")

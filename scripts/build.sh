@@ -24,9 +24,15 @@ if [[ -f $directory/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTER
   find "$directory" -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
 fi
 
+# A toolkit that has come since is to be used.
+if [[ -f $directory/CMakeCache.txt ]] && ! grep -q '^CMAKE_CUDA_COMPILER:' "$directory/CMakeCache.txt" &&
+  ! grep -qx 'CLAIMCHECK_CUDA:STRING=OFF' "$directory/CMakeCache.txt" && scripts/find_nvcc.sh >/dev/null; then
+  rm -f "$directory/build.ninja"
+fi
+
 if command -v ccache >/dev/null; then
   # Objects are shared between copies of the tree at different places.
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
   export CCACHE_SLOPPINESS=pch_defines,time_macros # what it wants before it caches with precompiled headers
 fi
 

@@ -5,5 +5,5 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 "$root/scripts/setup.sh" --run
-"$root/scripts/build.sh" release -DCLAIMCHECK_TESTS=OFF -- claimcheck claimcheck-bench-host
+"$root/scripts/build.sh" release -DCLAIMCHECK_TESTS=OFF -- claimcheck workers
 exec "$root/build/release/bin/claimcheck" run "$@"

@@ -7,6 +7,7 @@ set -euo pipefail
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mode=${1:---run}
 case $mode in
   --run | --test | --checks | --tidy) ;;
@@ -23,6 +24,7 @@ missing() {
   pkg-config --exists openblas 2>/dev/null || echo libopenblas-dev
   missing_headers CLI/CLI.hpp libcli11-dev nlohmann/json.hpp nlohmann-json3-dev benchmark/benchmark.h libbenchmark-dev \
     fmt/format.h libfmt-dev curl/curl.h libcurl4-openssl-dev openssl/evp.h libssl-dev
+  if "$root/scripts/find_nvcc.sh" >/dev/null; then missing_headers hwloc.h libhwloc-dev; fi
   [[ $mode == --run ]] && return
   missing_headers gtest/gtest.h libgtest-dev gmock/gmock.h libgmock-dev
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
@@ -84,6 +86,18 @@ check_versions() {
     fail "cmake $cmake_version is too old: 3.22 or newer is needed"
 }
 
+has_nvidia_gpu() {
+  [[ -e /proc/driver/nvidia/version ]] || grep -qsx 0x10de /sys/bus/pci/devices/*/vendor
+}
+
+# A GPU and no toolkit: one is fetched into the project's folder. Without it the CPU can still be measured.
+toolkit() {
+  has_nvidia_gpu || return 0
+  if ! python3 -m pip --version >/dev/null 2>&1; then install python3-pip; fi
+  "$root/scripts/toolkit.sh" >/dev/null || say "without a CUDA toolkit only the CPU is measured"
+}
+
+"$root/scripts/find_nvcc.sh" >/dev/null || toolkit
 mapfile -t needed < <(missing)
 if ((${#needed[@]})); then
   command -v fio >/dev/null || needed+=(fio) # random I/O is measured with it
