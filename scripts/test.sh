@@ -4,6 +4,7 @@
 #   --tests    the whole suite, warnings are errors
 #   --asan     unit and kernel tests under the address and undefined-behaviour sanitizers
 #   --tidy     clang-tidy on every source file
+#   --cuda12   the CUDA worker by the oldest toolkit supported, with code for V100, on the virtual platform
 #   --all      all of these
 set -euo pipefail
 
@@ -13,10 +14,10 @@ jobs=$(nproc)
 steps=()
 for option in "$@"; do
   case $option in
-    --checks | --tests | --asan | --tidy) steps+=("${option#--}") ;;
-    --all) steps=(checks tests asan tidy) ;;
+    --checks | --tests | --asan | --tidy | --cuda12) steps+=("${option#--}") ;;
+    --all) steps=(checks tests asan tidy cuda12) ;;
     --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) printf "test: unknown option '%s': --checks, --tests, --asan, --tidy and --all are known\n" "$option" >&2; exit 2 ;;
+    *) printf "test: unknown option '%s': --checks, --tests, --asan, --tidy, --cuda12 and --all are known\n" "$option" >&2; exit 2 ;;
   esac
 done
 ((${#steps[@]})) || steps=(checks tests)
@@ -59,6 +60,14 @@ asan() {
 tidy() {
   heading "clang-tidy"
   scripts/build.sh tidy "$(strict)"
+}
+
+cuda12() {
+  heading "CUDA 12.4"
+  local home
+  home=$(scripts/toolkit.sh 12)
+  CUDACXX=$home/bin/nvcc CUDA_HOME=$home scripts/build.sh cuda12 "$(strict)" -- workers virtual_platform
+  ctest --preset cuda12 -j "$jobs" -R '^virtual[.]'
 }
 
 needs=--test

@@ -3,6 +3,7 @@
 The checker first proves itself on a small tree with one violation of each kind.
 """
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ ROOMS = ("kernels", "bench", "harness")
 MAY_INCLUDE = {"kernels": set(), "bench": {"kernels/device.h"}, "harness": set()}
 FORBIDDEN_FOLDERS = {"utils", "common", "misc", "core"}
 MOST_LINES = 400
+CUDA_FOLDER = SOURCE / "kernels/cuda"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 
 
@@ -69,13 +71,22 @@ def own_header(source):
     return header if source.suffix == ".cpp" and header.exists() else None
 
 
+@functools.cache
+def cuda_include():
+    """The option that finds the toolkit's headers; nothing where no toolkit is."""
+    found = subprocess.run([SOURCE / "scripts/find_nvcc.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    nvcc = pathlib.Path(found.stdout.strip() or "/")
+    include = nvcc.resolve().parents[1] / "include" if found.returncode == 0 else None
+    return ["-isystem", str(include)] if include and (include / "cuda_runtime_api.h").exists() else []
+
+
 def header_problems(root, compiler):
     """Every header compiles alone. One with a source file beside it is that file's first include, so that building
     proves it; only the others are compiled here, two at a time."""
     problems = []
     alone = []
     for header in cpp_files(root, ROOMS):
-        if header.suffix != ".h":
+        if header.suffix != ".h" or (CUDA_FOLDER in header.parents and not cuda_include()):
             continue
         source = header.with_suffix(".cpp")
         if not source.exists():
@@ -94,7 +105,7 @@ def compile_alone(root, header, compiler):
         source = pathlib.Path(folder) / "alone.cpp"
         source.write_text(f'#include "{header.relative_to(root)}"\n')
         ccache = ["ccache"] if shutil.which("ccache") else []
-        command = [compiler, "-std=c++20", "-O0", f"-I{root}", "-c", source.name, "-o", "alone.o"]
+        command = [compiler, "-std=c++20", "-O0", f"-I{root}", *cuda_include(), "-c", source.name, "-o", "alone.o"]
         done = subprocess.run(ccache + command, stderr=subprocess.PIPE, text=True, check=False, cwd=folder)
         return None if done.returncode == 0 else f"{header.relative_to(root)} does not compile alone:\n{done.stderr}"
 
