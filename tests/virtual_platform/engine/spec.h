@@ -22,8 +22,8 @@ struct Gpu {
   double memory_mib = 0;
   double memory_used_mib = 0;  // by other programs
   double l2_kib = 0;
-  int sm_clock_mhz = 0;      // under load
-  int sm_clock_max_mhz = 0;  //
+  int sm_clock_mhz = 0;  // under load
+  int sm_clock_max_mhz = 0;
   int memory_clock_mhz = 0;  // NVML's: half the data rate
   int memory_bus_bits = 0;
   int copy_engines = 3;
@@ -100,7 +100,7 @@ struct Times {
   double api_us = 0.1;             // what an ordinary call costs the host
   double launch_latency_us = 2.5;  // from the call to the start of a kernel, on an idle stream
   double kernel_floor_us = 1.6;    // an empty kernel
-  double gap_us = 0.7;             // between two operations of a stream
+  double gap_us = 0;               // between two operations of a stream; real ones have about 0.7
 };
 
 // time = alpha + steps x step + bus bytes / bus rate, after the last rank has arrived.

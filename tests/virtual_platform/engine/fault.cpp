@@ -1,0 +1,24 @@
+// Counts operations and says which one goes wrong.
+#include <mutex>
+
+#include "tests/virtual_platform/engine/spec.h"
+
+namespace virtual_platform {
+
+const OperationFault* next_fault(std::string_view operation, std::string_view name, int gpu) {
+  static std::mutex mutex;
+  static auto* counts = new std::vector<std::int64_t>(spec().faults.operations.size());
+  const std::lock_guard lock(mutex);
+  const OperationFault* hit = nullptr;
+  for (std::size_t i = 0; i < counts->size(); i++) {
+    const OperationFault& fault = spec().faults.operations[i];
+    const bool looked_at = fault.operation == operation && (fault.gpu < 0 || fault.gpu == gpu) &&
+                           name.find(fault.name) != std::string_view::npos;
+    if (!looked_at) continue;
+    const std::int64_t number = ++(*counts)[i];
+    if (hit == nullptr && (number == fault.at || (fault.and_later && number > fault.at))) hit = &fault;
+  }
+  return hit;
+}
+
+}  // namespace virtual_platform
