@@ -122,6 +122,8 @@ class Gemm {
   virtual ~Gemm() = default;
   virtual void enqueue(Stream& stream, Slice a, Slice b, Slice c) = 0;
   virtual DataType output_type() const = 0;
+  // Of B, where it is not that of A, which is the type asked for: cuBLASLt multiplies fp8_e5m2 by fp8_e4m3 only.
+  virtual std::optional<DataType> other_b_type() const { return std::nullopt; }
   virtual Facts facts() const = 0;  // library, version, algorithm, workspace_bytes
 };
 
