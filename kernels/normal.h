@@ -1,13 +1,20 @@
 // Random normal numbers by index: a counter-based generator (SplitMix64 of the index) and the Box-Muller transform.
 // Only + - * / and square root are used, no library function, so that every device kind gives the same bits for the
-// same seed; compile with -ffp-contract=off. Everything is inlined, because files compiled for different CPUs include
-// this: an out-of-line copy must never serve the others.
+// same seed; compile with -ffp-contract=off (nvcc: --fmad=false). Everything is inlined, because files compiled for
+// different CPUs include this: an out-of-line copy must never serve the others.
 // Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014; Box, Muller, 1958.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/data_type.h"
+
+// nvcc wants to be told what runs on a GPU too.
+#ifdef __CUDACC__
+#define CLAIMCHECK_HOST_AND_DEVICE __host__ __device__
+#else
+#define CLAIMCHECK_HOST_AND_DEVICE
+#endif
 
 namespace claimcheck::kernels {
 
@@ -32,7 +39,7 @@ namespace normal_detail {
 }
 
 // Natural logarithm of a positive normal number: mantissa m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh((m - 1)/(m + 1)).
-[[gnu::always_inline]] inline double logarithm(double x) {
+[[gnu::always_inline]] CLAIMCHECK_HOST_AND_DEVICE inline double logarithm(double x) {
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &x, sizeof bits);
   const std::uint64_t offset = bits - 0x3fe6a09e667f3bcdU;  // bits of sqrt(1/2)
@@ -56,7 +63,7 @@ namespace normal_detail {
 }
 
 // Taylor series, for |x| <= pi/4; error below 1e-14.
-[[gnu::always_inline]] inline double sine(double x) {
+[[gnu::always_inline]] CLAIMCHECK_HOST_AND_DEVICE inline double sine(double x) {
   const double t = x * x;
   double sum = 1.0 / 6227020800.0;
   sum = sum * t - 1.0 / 39916800.0;
@@ -67,7 +74,7 @@ namespace normal_detail {
   return x + x * t * sum;
 }
 
-[[gnu::always_inline]] inline double cosine(double x) {
+[[gnu::always_inline]] CLAIMCHECK_HOST_AND_DEVICE inline double cosine(double x) {
   const double t = x * x;
   double sum = -1.0 / 87178291200.0;
   sum = sum * t + 1.0 / 479001600.0;
@@ -85,7 +92,8 @@ namespace normal_detail {
 constexpr std::uint64_t normal_key(std::uint64_t seed) { return normal_detail::mix(seed + 0x9e3779b97f4a7c15U); }
 
 // Values 2 * pair and 2 * pair + 1 of the sequence, mean 0 and standard deviation 1.
-[[gnu::always_inline]] inline void normal_pair(std::uint64_t key, std::uint64_t pair, double& even, double& odd) {
+[[gnu::always_inline]] CLAIMCHECK_HOST_AND_DEVICE inline void normal_pair(std::uint64_t key, std::uint64_t pair,
+                                                                          double& even, double& odd) {
   const std::uint64_t random = normal_detail::mix(key + (pair + 1) * 0x9e3779b97f4a7c15U);
   const auto low = static_cast<std::uint32_t>(random);
   const auto high = static_cast<std::uint32_t>(random >> 32);
