@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct Stream;
 struct Operation;
 using OperationPointer = std::shared_ptr<Operation>;
 
-// What an operation reads and writes. A write range is wholly written, unless the operation reads it too.
+// What an operation reads and writes; ranges may be larger than what is really touched.
 struct Footprint {
   std::vector<Range> reads;
   std::vector<Range> writes;
@@ -29,10 +30,16 @@ struct Claim {
   Engine engine = Engine::compute;
 };
 
+// Data on its way between two devices, or a device and the host.
+struct Flow {
+  int from = 0;
+  int to = 0;
+};
+
 // Operations, one on each rank's stream, which start together when the last has arrived, and end together.
 struct Meeting {
   int expected = 0;
-  double seconds = 0;
+  double seconds = 0;                          // of healthy GPUs; the engine multiplies with the largest slowdown
   std::shared_ptr<const Footprint> footprint;  // of all ranks
   std::function<void()> effect;                // of all ranks, run once, before the first reader of what it writes
   std::uint64_t identity = 0;                  // as Work's
@@ -52,13 +59,15 @@ struct Work {
   // Not 0: operations of the same identity have the same footprint, do not read what they write, and write the same
   // bytes of it (maybe other values): of two, the earlier need not run when nobody has read in between.
   std::uint64_t identity = 0;
-  // Duration on an idle machine, in seconds, asked when all operations before it are timed; `start` is known then.
+  // Duration on a healthy GPU (the engine multiplies with its slowdown), asked when everything before it is timed.
   std::function<double(double start)> seconds = {};
   std::shared_ptr<Meeting> meeting = {};  // instead of footprint, effect and seconds
-  // Instead of footprint and effect, when they are not known yet: runs at once, says what was read and written.
-  std::function<std::shared_ptr<const Footprint>()> discover = {};
-  std::vector<Range> may_touch = {};  // for discover: what has to be up to date before
-  std::function<bool()> ready = {};   // for gates: not before this
+  std::vector<Flow> flows = {};           // it moves data over these links, so that others see them busy
+  // For work whose footprint is known only when it runs: asked when it is timed, fills in what is missing, and may run
+  // the effect (after run_pending() of what it may touch), leaving none.
+  std::function<void(Work&)> discover = {};
+  // A gate: not before this is true. What is enqueued behind starts back to back at the latest time of all threads.
+  std::function<bool()> ready = {};
 };
 
 // Guards everything here; taken by the functions below. May be taken around several calls.
@@ -90,6 +99,15 @@ int synchronise(const OperationPointer& until);
 // Something other operations wait for has changed: time what can be timed, wake who waits.
 void poke();
 
+// Computes effects not computed yet that somebody who reads and writes these ranges would miss.
+void run_pending(std::span<const Range> ranges);
+// Called before memory is freed: what was only written there is never computed.
+void forget_memory(const Range& freed);
+
+// Rate of a flow that starts at `start`, in GB/s: what its link has, less what opposite flows and those of GPUs on the
+// same uplink take.
+double flow_gbps(const Flow& flow, double start);
+
 bool eager();  // CLAIMCHECK_VIRTUAL_MODE=eager: effects at once, in order, none left out
 
 // Durations of a kernel: at least the floor, else by the resource that limits it. Rates in GB/s and TFLOPS.
@@ -103,6 +121,6 @@ struct KernelCost {
   std::vector<double> peer_bytes_read;     // by owner
   std::vector<double> peer_bytes_written;  // by owner
 };
-double kernel_seconds(int device, const KernelCost& cost);
+double kernel_seconds(int device, const KernelCost& cost, double start);
 
 }  // namespace virtual_platform

@@ -1,0 +1,115 @@
+#include "tests/virtual_platform/engine/deferred.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace virtual_platform {
+
+namespace {
+
+const std::vector<Range>& reads_of(const Operation& operation) { return operation.work.footprint->reads; }
+const std::vector<Range>& writes_of(const Operation& operation) { return operation.work.footprint->writes; }
+
+void append(std::vector<Range>& to, const std::vector<Range>& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+}  // namespace
+
+bool overlap(std::span<const Range> some, std::span<const Range> others) {
+  for (const Range& one : some)
+    for (const Range& other : others)
+      if (one.overlaps(other)) return true;
+  return false;
+}
+
+void run_effect(Operation& operation) {
+  if (operation.work.effect) operation.work.effect();
+  operation.work.effect = nullptr;
+  if (operation.fault == nullptr || operation.fault->kind != "flipped_bit" || !operation.work.footprint) return;
+  for (const Range& range : operation.work.footprint->writes) {
+    if (range.empty()) continue;
+    // Bit 6 of the last byte of an 8-byte word: in the exponent of every floating-point type.
+    const Address middle = range.begin + (range.end - range.begin) / 2;
+    const Address last = std::min(middle / 8 * 8 + 7, range.end - 1);
+    *reinterpret_cast<unsigned char*>(accessible(last)) ^= 0x40;
+    return;
+  }
+}
+
+void Deferred::add(OperationPointer operation) {
+  constexpr std::size_t many = 512;
+  list_.push_back(std::move(operation));
+  if (list_.size() < many) return;
+  leave_out_dead();
+  if (list_.size() < many / 2) return;
+  // Those that differ are too many to keep looking at.
+  for (std::size_t left = many / 4; left > 0; --left) {
+    run_effect(*list_.front());
+    list_.pop_front();
+  }
+}
+
+// From the end to the beginning: an operation is dead when a later one writes the same and no kept one in between reads
+// it. What a dead one would have read is not read.
+void Deferred::leave_out_dead() {
+  std::unordered_map<std::uint64_t, const Operation*> written_anew;
+  for (auto position = list_.end(); position != list_.begin();) {
+    --position;
+    Operation& operation = **position;
+    const std::uint64_t identity = operation.work.identity;
+    if (identity != 0 && written_anew.contains(identity)) {
+      operation.work.effect = nullptr;
+      position = list_.erase(position);
+      continue;
+    }
+    std::erase_if(written_anew,
+                  [&](const auto& later) { return overlap(writes_of(*later.second), reads_of(operation)); });
+    if (identity != 0 && !overlap(reads_of(operation), writes_of(operation))) written_anew[identity] = &operation;
+  }
+}
+
+void Deferred::run_needed(const Operation* wanted, std::vector<Range> reads, std::vector<Range> writes) {
+  leave_out_dead();
+  List needed;
+  for (auto position = list_.end(); position != list_.begin();) {
+    --position;
+    const Operation& operation = **position;
+    const bool chosen = &operation == wanted || overlap(writes_of(operation), reads) ||
+                        overlap(writes_of(operation), writes) || overlap(reads_of(operation), writes);
+    if (!chosen) continue;
+    append(reads, reads_of(operation));
+    append(writes, writes_of(operation));
+    const auto next = std::next(position);
+    needed.splice(needed.begin(), list_, position);
+    position = next;
+  }
+  for (const OperationPointer& operation : needed) run_effect(*operation);
+}
+
+void Deferred::run(const OperationPointer& operation) {
+  // Done already, or dead.
+  if (operation->work.effect) run_needed(operation.get(), {}, {});
+}
+
+void Deferred::run_for(std::span<const Range> reads, std::span<const Range> writes) {
+  if (!list_.empty()) run_needed(nullptr, {reads.begin(), reads.end()}, {writes.begin(), writes.end()});
+}
+
+void Deferred::forget(const Range& freed) {
+  std::vector<Range> read_later;
+  for (auto position = list_.end(); position != list_.begin();) {
+    --position;
+    Operation& operation = **position;
+    const std::vector<Range>& writes = writes_of(operation);
+    const bool lost = std::all_of(writes.begin(), writes.end(), [&](const Range& one) { return one.within(freed); });
+    if (lost && !overlap(writes, read_later)) {
+      operation.work.effect = nullptr;
+      position = list_.erase(position);
+    } else {
+      append(read_later, reads_of(operation));
+    }
+  }
+  const Range ranges[] = {freed};
+  run_for(ranges, ranges);
+}
+
+}  // namespace virtual_platform
