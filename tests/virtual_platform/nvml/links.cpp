@@ -85,8 +85,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, int* a
 
 nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* version) {
   if (const nvmlReturn_t code = nvlink("nvmlDeviceGetNvLinkVersion", device, link)) return code;
-  // The library's numbers are no generations: 2.2 is 3 and NVLink 3 is 5.
-  constexpr unsigned numbers[] = {0, 1, 2, 5, 6, 7};
+  // The library's numbers are no generations: 2.2 is 3, 3.0 is 4, 3.1 is 5.
+  constexpr unsigned numbers[] = {0, 1, 2, 4, 6, 7};
   *version = numbers[std::clamp(device->gpu->nvlink_version, 0, 5)];
   return NVML_SUCCESS;
 }
