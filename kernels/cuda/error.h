@@ -20,6 +20,9 @@ void check(cudaError_t status, Place place = Place::current());
 void check(cublasStatus_t status, Place place = Place::current());
 void check(ncclResult_t status, Place place = Place::current());
 
+// What a user can do about a code; empty when there is nothing to say.
+std::string remedy_of(cudaError_t status);
+
 // For destructors: an error is forgotten, since whoever waits for the stream sees it.
 void ignore(cudaError_t status) noexcept;
 

@@ -64,6 +64,11 @@ constexpr int products_of(MatrixInstruction instruction) {
   return instruction == MatrixInstruction::fp64_m16n8k16 ? 4 : 8;
 }
 
+// On data-centre parts from Hopper on, mma.sync is a second way beside wgmma and tcgen05, which only whole groups of
+// warps can use: fp8 there is unpacked to fp16 (F2FP, HMMA in the machine code), and no type reaches the full rate.
+constexpr bool has_full_rate(int capability) { return capability < 90 || capability >= 120; }
+constexpr bool has_fp8_units(int capability) { return capability >= 89 && has_full_rate(capability); }
+
 // The one to use for a type on this compute capability; none where it has none.
 constexpr std::optional<MatrixInstruction> matrix_instruction(DataType type, int capability) {
   using enum MatrixInstruction;
@@ -81,8 +86,10 @@ constexpr std::optional<MatrixInstruction> matrix_instruction(DataType type, int
     case DataType::int8:
       return from(capability < 80 ? int8_m8n8k16 : int8_m16n8k32);
     case DataType::fp8_e4m3:
+      if (!has_fp8_units(capability)) return std::nullopt;
       return from(e4m3_m16n8k32);
     case DataType::fp8_e5m2:
+      if (!has_fp8_units(capability)) return std::nullopt;
       return from(e5m2_m16n8k32);
     case DataType::fp64:  // only Hopper's units are built for the large one
       return from(capability == 90 ? fp64_m16n8k16 : fp64_m8n8k4);

@@ -30,18 +30,30 @@ class CudaStream final : public Stream {
 
   void wait(Duration deadline) override;
   bool done();  // throws an error of the work
+  // Zeroed device memory for kernels of this stream that keep it as they found it; allocated at the first call.
+  void* scratch(std::size_t size_bytes);
 
   int ordinal() const { return ordinal_; }
   cudaStream_t handle() const { return handle_; }
 
  private:
+  void set_stuck(bool stuck);
+
   int ordinal_;
   cudaStream_t handle_ = nullptr;
+  void* scratch_ = nullptr;
+  bool stuck_ = false;  // work did not end within its deadline
 };
+
+// Whether work that timed out may still run somewhere: what it uses must not be freed, and freeing would wait for it.
+bool any_stuck_work();
 
 CudaStream& cuda(Stream& stream);
 
 std::unique_ptr<Timer> make_timer(int ordinal);
+
+// A held stream takes about 1000 operations; then CUDA makes the host wait for room, which never comes while the gate
+// is shut. Enqueue fewer.
 std::unique_ptr<Gate> make_gate();
 
 }  // namespace claimcheck::kernels::cuda
