@@ -24,9 +24,11 @@ class CudaBuffer final : public Buffer {
 
 inline int ordinal_of(const Slice& slice) { return static_cast<const CudaBuffer*>(slice.buffer)->ordinal(); }
 
-// The slice's address. Throws failed when it leaves its buffer or does not begin at a multiple of 16 bytes; `what` is
-// how the sentence calls it: "array a".
-void* address_of(const Slice& slice, const char* what);
+inline constexpr std::size_t vector_bytes = 16;  // of the kernels' loads and stores
+
+// The slice's address. Throws failed when it leaves its buffer or is not aligned; `what` is how the sentence calls it:
+// "array a".
+void* address_of(const Slice& slice, const char* what, std::size_t alignment = vector_bytes);
 
 // For what only a wrong caller can cause.
 Error mistake(std::string text);
