@@ -8,6 +8,7 @@
 
 #include "tests/virtual_platform/cublaslt/product.h"
 #include "tests/virtual_platform/engine/calls.h"
+#include "tests/virtual_platform/engine/identity.h"
 #include "tests/virtual_platform/engine/stream.h"
 
 struct cublasLtContext {
@@ -85,6 +86,14 @@ void compute(const Problem& problem, Operands operands) {
     *address = accessible(*address);
   operands.d = accessible(operands.d);
   multiply(problem, operands);
+}
+
+std::uint64_t identity_of(const Problem& problem, const Operands& operands) {
+  Identity identity("cublasLtMatmul");
+  identity.add(operands.a).add(operands.b).add(operands.d).add(problem.m()).add(problem.n()).add(problem.k());
+  identity.add(static_cast<std::uint64_t>(problem.a.type)).add(static_cast<std::uint64_t>(problem.d.type));
+  identity.add(static_cast<std::uint64_t>(problem.description.compute)).add(operands.scale_a).add(operands.scale_b);
+  return identity.value();
 }
 
 // alpha and beta are in host memory and of the scale type.
@@ -254,6 +263,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   Work work{.kind = "gemm", .name = "cublasLtMatmul"};
   work.engines = {{handle->device, Engine::compute}};
   work.footprint = footprint_of(problem, operands);
+  // Computed only when somebody reads it before the same product is done again.
+  if (operands.beta == 0) work.identity = identity_of(problem, operands);
   work.effect = [problem, operands] { compute(problem, operands); };
   work.seconds = [seconds](double) { return seconds; };
   return enqueue(*queue, std::move(work)) == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;

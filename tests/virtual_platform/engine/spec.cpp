@@ -186,8 +186,8 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("at", fault.at);
   fields.read("and_later", fault.and_later);
   fields.finish();
-  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error"}, pointer + "/kind");
-  expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective"}, pointer + "/operation");
+  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error"}, pointer + "/kind");
+  expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective", "nccl"}, pointer + "/operation");
   return fault;
 }
 

@@ -116,8 +116,8 @@ struct Collectives {
 
 // An operation goes wrong. Operations are counted from 1, of those this fault looks at.
 struct OperationFault {
-  std::string kind;       // "flipped_bit", "hang", "lost", "ecc", "error"
-  std::string operation;  // "copy", "kernel", "gemm", "collective"
+  std::string kind;       // "flipped_bit", "hang", "lost", "ecc", "error"; of "nccl": "async_error"
+  std::string operation;  // "copy", "kernel", "gemm", "collective" (on the GPU), "nccl" (a call that enqueues one)
   std::string name;       // only those whose name has this in it: of a kernel, a NCCL call; empty: all
   int gpu = -1;           // index in Spec::gpus; -1: counted over all
   std::int64_t at = 1;
