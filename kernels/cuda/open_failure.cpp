@@ -137,7 +137,7 @@ Words no_devices(const OpenFailure& failure, const SystemView& system) {
     return {fmt::format("the driver knows {} and CUDA may use none of them", gpus(failure.nvml_devices)),
             "look whether MIG is on without instances (nvidia-smi mig -lgi) or the compute mode is \"prohibited\" "
             "(nvidia-smi -q -d COMPUTE)"};
-  if (system.container && !system.device_files) return without_driver({.gpus = system.gpus, .container = true});
+  if (system.container && !system.device_files) return without_driver(system);
   if (system.gpus == 0 && system.kernel_driver.empty()) return without_gpu();
   return {"the NVIDIA driver answers and sees no GPU",
           "check that the instance type has one (lspci -d 10de:) and why the driver rejects it (dmesg | grep -i nvrm)"};
