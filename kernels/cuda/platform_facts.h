@@ -1,0 +1,25 @@
+// What --describe says of the machine: versions of the libraries, links between GPUs, and the network adapters near
+// them.
+#pragma once
+
+#include <span>
+
+#include "kernels/cuda/device.h"
+
+namespace claimcheck::kernels::cuda {
+
+Facts version_facts(const Nvml* nvml);
+
+// For each GPU, by its index: gpu0_peer_access_to and gpu0_nvlinks_to, one number for each GPU; gpu0_path_to, the words
+// of nvidia-smi topo, "X PIX SYS"; gpu0_nearest_nics "mlx5_0,mlx5_1" and gpu0_nearest_nics_path "PIX".
+Facts link_facts(std::span<const Gpu* const> gpus);
+
+std::string pci_bus_id(int ordinal);  // "0000:17:00.0"
+bool can_access(const Gpu& from, const Gpu& to);
+
+// Pairs of GPUs in NVLinks, from where each GPU's links end (NvmlDevice::nvlink_ends()). A switch joins all that are
+// plugged into it, with as many links as the lesser of the two has there.
+int nvlinks_between(const std::vector<std::string>& ends, const std::string& bus_id,
+                    const std::vector<std::string>& other_ends, const std::string& other_bus_id);
+
+}  // namespace claimcheck::kernels::cuda
