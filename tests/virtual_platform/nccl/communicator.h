@@ -65,10 +65,7 @@ struct Communicator {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   int device = 0;
-  bool blocking = true;
   bool connected = false;  // has done a collective: NCCL connects at the first one
-  // Non-blocking calls are under way until they were asked about once.
-  bool in_progress = false;
 };
 
 }  // namespace virtual_platform::nccl

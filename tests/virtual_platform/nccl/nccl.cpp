@@ -40,7 +40,7 @@ unsigned bus_number(int device_index) {
 
 void log_start(const Communicator& one, const char* what) {
   info(log_init, one.device,
-       fmt::format("ncclCommInitRankConfig comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x} - "
+       fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x} - "
                    "Init {}",
                    fmt::ptr(&one), one.rank, one.clique->ranks(), one.device, device(one.device).machine_index,
                    bus_number(one.device), one.clique->identifier(), what));
@@ -98,13 +98,6 @@ void log_choice(const Communicator& one, const Request& request) {
                    logged_bytes(request), word, protocol, model().channels - 1));
 }
 
-ncclResult_t join(ncclComm_t one, std::unique_lock<std::mutex>& lock) {
-  if (one->blocking) one->clique->wait_until_complete(lock);
-  if (one->clique->complete()) log_set_up(*one);
-  one->in_progress = !one->blocking;
-  return one->in_progress ? ncclInProgress : ncclSuccess;
-}
-
 ncclResult_t launch(Pending& pending) {
   Communicator& one = *pending.communicator;
   log_choice(one, pending.request);
@@ -112,8 +105,7 @@ ncclResult_t launch(Pending& pending) {
   if (result != ncclSuccess || one.connected) return result;
   log_connections(one);
   one.connected = true;
-  one.in_progress = !one.blocking;
-  return one.in_progress ? ncclInProgress : ncclSuccess;
+  return ncclSuccess;
 }
 
 // Sends and receives of one communicator in one group are one operation, which all ranks take part in.
@@ -136,18 +128,21 @@ std::vector<Pending> merged(std::vector<Pending> operations) {
 ncclResult_t end_group() {
   Group ended = std::exchange(group, {});
   std::unique_lock lock(clique_mutex());
+  for (ncclComm_t one : ended.joined) {
+    one->clique->wait_until_complete(lock);
+    log_set_up(*one);
+  }
   ncclResult_t result = ncclSuccess;
-  const auto note = [&result](ncclResult_t code) {
-    if (code != ncclSuccess && (result == ncclSuccess || result == ncclInProgress)) result = code;
-  };
-  for (ncclComm_t one : ended.joined) note(join(one, lock));
-  for (Pending& pending : merged(std::move(ended.operations))) note(launch(pending));
+  for (Pending& pending : merged(std::move(ended.operations))) {
+    const ncclResult_t code = launch(pending);
+    if (result == ncclSuccess) result = code;
+  }
   return result;
 }
 
 ncclResult_t submit(ncclComm_t communicator, Request request, cudaStream_t handle) {
   if (communicator == nullptr) return ncclInvalidArgument;
-  if (communicator->in_progress || !communicator->clique->complete()) return ncclInvalidArgument;
+  if (!communicator->clique->complete()) return ncclInvalidArgument;
   Stream* stream = as_stream(handle);
   const bool known = element_bytes(request.type) != 0 && request.operation == ncclSum;
   if (stream == nullptr || device_of(*stream) != communicator->device || !known) return ncclInvalidArgument;
@@ -184,31 +179,21 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank,
-                                    ncclConfig_t* config) {
+ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank) {
   *communicator = nullptr;
-  if (const auto code = refusal("ncclCommInitRankConfig", ncclUnhandledCudaError)) return code;
+  if (const auto code = refusal("ncclCommInitRank", ncclUnhandledCudaError)) return code;
   if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-  if (config != nullptr && config->magic != 0xcafebeefU) return ncclInvalidArgument;
   {
     const std::lock_guard lock(clique_mutex());
     auto made = std::make_unique<ncclComm>();
     made->clique = clique_of(id, ranks);
     made->rank = rank;
     made->device = current_device();
-    made->blocking = config == nullptr || config->blocking != 0;
     if (made->clique->ranks() != ranks || !made->clique->join(rank, made->device)) return ncclInvalidUsage;
     *communicator = made.release();
     group.joined.push_back(*communicator);
   }
   return group.depth > 0 ? ncclSuccess : end_group();
-}
-
-ncclResult_t ncclCommFinalize(ncclComm_t communicator) {
-  if (const auto code = refusal("ncclCommFinalize")) return code;
-  if (communicator == nullptr) return ncclInvalidArgument;
-  communicator->in_progress = !communicator->blocking;
-  return communicator->in_progress ? ncclInProgress : ncclSuccess;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
@@ -232,9 +217,6 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error)
   if (communicator == nullptr) return ncclInvalidArgument;
   const std::lock_guard lock(clique_mutex());
   *error = communicator->clique->error;
-  if (*error != ncclSuccess || !communicator->in_progress) return ncclSuccess;
-  *error = ncclInProgress;
-  communicator->in_progress = !communicator->clique->complete();
   return ncclSuccess;
 }
 
@@ -305,8 +287,6 @@ const char* ncclGetErrorString(ncclResult_t result) {
       return "invalid usage (run with NCCL_DEBUG=WARN for details)";
     case ncclRemoteError:
       return "remote process exited or there was a network error";
-    case ncclInProgress:
-      return "NCCL operation in progress";
     default:
       return "internal error - please report this issue to the NCCL developers";
   }
