@@ -65,9 +65,9 @@ double seconds_of(const Problem& problem, const Gpu& gpu, double efficiency) {
 std::shared_ptr<const Footprint> footprint_of(const Problem& problem, const Operands& operands) {
   auto footprint = std::make_shared<Footprint>();
   footprint->reads = {range(operands.a, problem.a.bytes()), range(operands.b, problem.b.bytes())};
-  const auto add_scale = [&](const void* scale, cublasLtMatmulMatrixScale_t mode, std::uint64_t rows) {
+  const auto add_scale = [&](const void* scale, std::int32_t mode, std::uint64_t rows) {
     if (scale == nullptr) return;
-    const bool blocks = mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+    const bool blocks = mode == scale_of_16;
     footprint->reads.push_back(range(scale, blocks ? block_scale_bytes(rows, problem.k()) : sizeof(float)));
   };
   add_scale(operands.scale_a, problem.description.scale_mode_a, problem.m());
@@ -170,10 +170,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle, cubla
       return assign(description.scale_a, value, size);
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
       return assign(description.scale_b, value, size);
+#if CUBLAS_VERSION >= 120800
     case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
       return assign(description.scale_mode_a, value, size);
     case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
       return assign(description.scale_mode_b, value, size);
+#endif
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }

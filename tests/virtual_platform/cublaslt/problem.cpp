@@ -36,8 +36,10 @@ std::string_view float_key(const Problem& problem, int capability) {
     case CUDA_R_8F_E5M2:
       if (!is_one_of(out, {CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F})) return {};
       return in == CUDA_R_8F_E5M2 || problem.b.type == CUDA_R_8F_E5M2 ? "fp8_e5m2" : "fp8_e4m3";
+#if CUBLAS_VERSION >= 120800
     case CUDA_R_4F_E2M1:
       return is_one_of(out, {CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F}) ? "fp4" : "";
+#endif
     default:
       return {};
   }
@@ -70,10 +72,9 @@ bool shape_fits(const Problem& problem, std::string_view key, int capability) {
     return are_multiples(problem, 16) && (is_tn(problem.description) || capability / 10 == 10);
   if (key == "int8") return are_multiples(problem, 4);
   if (key == "fp4") {
-    constexpr auto blocks = CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
     const Description& description = problem.description;
-    return are_multiples(problem, 32) && is_tn(description) && description.scale_mode_a == blocks &&
-           description.scale_mode_b == blocks;
+    return are_multiples(problem, 32) && is_tn(description) && description.scale_mode_a == scale_of_16 &&
+           description.scale_mode_b == scale_of_16;
   }
   return true;
 }
@@ -100,8 +101,10 @@ std::optional<DataType> data_type(cudaDataType_t type) {
       return DataType::fp8_e4m3;
     case CUDA_R_8F_E5M2:
       return DataType::fp8_e5m2;
+#if CUBLAS_VERSION >= 120800
     case CUDA_R_4F_E2M1:
       return DataType::fp4;
+#endif
     case CUDA_R_8I:
       return DataType::int8;
     case CUDA_R_32I:

@@ -14,6 +14,10 @@ namespace virtual_platform::cublaslt {
 
 using claimcheck::kernels::DataType;
 
+// cublasLtMatmulMatrixScale_t, which libraries before 12.8 do not have.
+constexpr std::int32_t one_scale = 0;
+constexpr std::int32_t scale_of_16 = 1;  // VEC16_UE4M3
+
 struct Layout {
   cudaDataType_t type = CUDA_R_32F;
   std::uint64_t rows = 0;
@@ -30,8 +34,8 @@ struct Description {
   cublasOperation_t transpose_b = CUBLAS_OP_N;
   const void* scale_a = nullptr;  // in device memory: one float, or the scales of blocks
   const void* scale_b = nullptr;
-  cublasLtMatmulMatrixScale_t scale_mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-  cublasLtMatmulMatrixScale_t scale_mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  std::int32_t scale_mode_a = one_scale;
+  std::int32_t scale_mode_b = one_scale;
 };
 
 struct Problem {

@@ -56,11 +56,10 @@ double scalar_scale(const void* scale) {
   return value;
 }
 
-std::vector<double> operand(const Layout& layout, const void* data, bool tf32, cublasLtMatmulMatrixScale_t mode,
-                            const void* scale) {
+std::vector<double> operand(const Layout& layout, const void* data, bool tf32, std::int32_t mode, const void* scale) {
   std::vector<double> values = load(layout, data);
   if (tf32) round_to_tf32(values);
-  if (mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3 && scale != nullptr) apply_block_scales(values, layout, scale);
+  if (mode == scale_of_16 && scale != nullptr) apply_block_scales(values, layout, scale);
   return values;
 }
 
@@ -98,8 +97,8 @@ void multiply(const Problem& problem, const Operands& operands) {
   const std::vector<double> a = operand(problem.a, operands.a, tf32, description.scale_mode_a, operands.scale_a);
   const std::vector<double> b = operand(problem.b, operands.b, tf32, description.scale_mode_b, operands.scale_b);
   double alpha = operands.alpha;
-  if (description.scale_mode_a == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) alpha *= scalar_scale(operands.scale_a);
-  if (description.scale_mode_b == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) alpha *= scalar_scale(operands.scale_b);
+  if (description.scale_mode_a == one_scale) alpha *= scalar_scale(operands.scale_a);
+  if (description.scale_mode_b == one_scale) alpha *= scalar_scale(operands.scale_b);
   std::vector<double> sums = accumulate(problem, a, b);
   if (alpha != 1)
     for (double& value : sums) value *= alpha;

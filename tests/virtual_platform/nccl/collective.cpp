@@ -28,10 +28,6 @@ std::optional<DataType> data_type(ncclDataType_t type) {
       return DataType::fp64;
     case ncclBfloat16:
       return DataType::bf16;
-    case ncclFloat8e4m3:
-      return DataType::fp8_e4m3;
-    case ncclFloat8e5m2:
-      return DataType::fp8_e5m2;
     default:
       return std::nullopt;
   }
