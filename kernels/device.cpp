@@ -83,6 +83,14 @@ std::unique_ptr<TensorTiles> Device::make_tensor(DataType /*type*/) {
   throw unsupported("there are no matrix units here that instructions of one thread group reach");
 }
 
+std::unique_ptr<Neural> Device::make_neural() {
+  throw unsupported("this kind of device has no operations of a training step");
+}
+
+void Device::order(Stream& /*later*/, Stream& /*earlier*/) {
+  throw unsupported("this kind of device cannot let one stream wait for another");
+}
+
 void Device::launch_empty(Stream& /*stream*/) { throw unsupported("kernels are launched on GPUs only"); }
 
 }  // namespace claimcheck::kernels

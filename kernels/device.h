@@ -22,6 +22,7 @@
 
 #include "kernels/data_type.h"
 #include "kernels/error.h"
+#include "kernels/neural.h"
 
 namespace claimcheck::kernels {
 
@@ -226,6 +227,9 @@ class Device {
   virtual std::unique_ptr<VectorChains> make_vector(VectorOp op);
   virtual std::unique_ptr<TensorTiles> make_tensor(DataType type);
   virtual void launch_empty(Stream& stream);  // a kernel that does nothing
+  virtual std::unique_ptr<Neural> make_neural();
+  // What is enqueued on `later` from now on waits for what is on `earlier` now.
+  virtual void order(Stream& later, Stream& earlier);
 };
 
 // ---------------------------------------------------------------------------------------------- groups of ranks
