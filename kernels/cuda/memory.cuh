@@ -75,25 +75,19 @@ __global__ void __launch_bounds__(memory_threads, memory_blocks)
     memory_sum(const double2* __restrict__ a, std::uint64_t count, double* partial_sums, unsigned* arrivals,
                double* result) {
   constexpr std::uint64_t tile = memory_threads * read_unroll;
-  double2 sums[read_unroll] = {};
+  double sums[read_unroll] = {};
   std::uint64_t first = blockIdx.x * tile;
   for (; first + tile <= count; first += gridDim.x * tile) {
     double2 x[read_unroll];
 #pragma unroll
     for (int u = 0; u < read_unroll; ++u) x[u] = a[first + threadIdx.x + u * memory_threads];
 #pragma unroll
-    for (int u = 0; u < read_unroll; ++u) {
-      sums[u].x += x[u].x;
-      sums[u].y += x[u].y;
-    }
+    for (int u = 0; u < read_unroll; ++u) sums[u] += x[u].x + x[u].y;
   }
-  for (std::uint64_t i = first + threadIdx.x; i < count; i += memory_threads) {  // one block at most has a rest
-    const double2 x = a[i];
-    sums[0].x += x.x;
-    sums[0].y += x.y;
-  }
+  for (std::uint64_t i = first + threadIdx.x; i < count; i += memory_threads)  // one block at most has a rest
+    sums[0] += a[i].x + a[i].y;
   double mine = 0;
-  for (const double2& sum : sums) mine += sum.x + sum.y;
+  for (const double sum : sums) mine += sum;
   const double of_block = block_sum(mine);
 
   __shared__ bool is_last;
