@@ -98,7 +98,11 @@ bool Scheduler::can_start(Operation& operation) {
   for (const OperationPointer& other : operation.after)
     if (!other->timed) return false;
   if (device(operation.device).error != 0) return true;
-  if (operation.work.ready && !operation.work.ready()) return false;
+  if (operation.work.ready) {
+    // A host function may look at what the work before it left.
+    observe(*operation.stream, operation.sequence - 1);
+    if (!operation.work.ready()) return false;
+  }
   if (suffer(operation)) return operation.work.meeting && operation.work.meeting->aborted;
   if (operation.work.meeting && device(operation.device).error == 0) return meeting_can_start(operation);
   return true;

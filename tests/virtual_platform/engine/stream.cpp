@@ -89,6 +89,12 @@ Stream* make_stream(int device_index) {
 
 Stream* as_stream(void* handle) {
   const Lock lock(engine_mutex());
+  if (handle == nullptr) {
+    static auto& by_device = *new std::vector<Stream*>(static_cast<std::size_t>(device_count()));
+    Stream*& mine = by_device.at(static_cast<std::size_t>(current_device()));
+    if (mine == nullptr) mine = make_stream(current_device());
+    return mine;
+  }
   return streams().alive.contains(handle) ? static_cast<Stream*>(handle) : nullptr;
 }
 

@@ -73,7 +73,8 @@ struct Work {
 // Guards everything here; taken by the functions below. May be taken around several calls.
 std::recursive_mutex& engine_mutex();
 
-// A cudaStream_t is a Stream*. The default stream (null) is not modelled: the product names its streams.
+// A cudaStream_t is a Stream*; null is the current device's default stream, for which no other stream waits: the
+// product's do not (cudaStreamNonBlocking).
 Stream* make_stream(int device);
 Stream* as_stream(void* handle);  // null when there is no such stream
 int device_of(const Stream& stream);
@@ -112,14 +113,15 @@ bool eager();  // CLAIMCHECK_VIRTUAL_MODE=eager: effects at once, in order, none
 
 // Durations of a kernel: at least the floor, else by the resource that limits it. Rates in GB/s and TFLOPS.
 struct KernelCost {
-  double memory_bytes = 0;                 // of the device's own memory
-  double flop = 0;                         //
-  double tflops = 0;                       // what `flop` runs at
-  double latency_seconds = 0;              // of a chain of dependent loads
-  double host_bytes = 0;                   // of pinned memory, read or written
-  double footprint_bytes = 0;              // memory touched: what fits L2 runs at its rate
-  std::vector<double> peer_bytes_read;     // by owner
-  std::vector<double> peer_bytes_written;  // by owner
+  double memory_bytes = 0;                      // of the device's own memory
+  double flop = 0;                              //
+  double tflops = 0;                            // what `flop` runs at
+  double latency_seconds = 0;                   // of a chain of dependent loads
+  double host_bytes_read = 0;                   // of pinned memory
+  double host_bytes_written = 0;                //
+  double footprint_bytes = 0;                   // memory touched: what fits L2 runs at its rate
+  std::vector<double> peer_bytes_read = {};     // by owner
+  std::vector<double> peer_bytes_written = {};  // by owner
 };
 double kernel_seconds(int device, const KernelCost& cost, double start);
 
