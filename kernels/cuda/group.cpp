@@ -297,7 +297,7 @@ class NcclGroup final : public Group {
     // NCCL names an algorithm for collectives only.
     if (point_to_point_)
       for (auto& [name, fact] : facts)
-        if (name == "algorithm") fact = "point_to_point";
+        if (name == "algorithm") fact.emplace<std::string>("point_to_point");
     return facts;
   }
 

@@ -77,8 +77,7 @@ std::string nvlink_version_name(unsigned code) {
 void Answers::add(std::string name, Return code, Fact value) {
   switch (code) {
     case Return::success:
-      facts_.emplace_back(std::move(name), std::move(value));
-      return;
+      break;
     case Return::gpu_is_lost:
       lost_ = true;
       break;
@@ -95,7 +94,8 @@ void Answers::add(std::string name, Return code, Fact value) {
     default:
       append(failed_, name);
   }
-  facts_.emplace_back(std::move(name), Fact());
+  if (code != Return::success) value.emplace<std::monostate>();
+  facts_.emplace_back(std::move(name), std::move(value));
 }
 
 Facts Answers::take() && {
