@@ -22,6 +22,8 @@ const Gpu& gpu_of(const Device& device);  // of a device made here
 
 // gemm.cpp: throws unsupported with the reason.
 std::unique_ptr<Gemm> make_gemm(const Gpu& gpu, DataType type, const GemmShape& shape);
+// neural.cu: in bf16 from compute capability 8.0, in fp32 below.
+std::unique_ptr<Neural> make_neural(const Gpu& gpu);
 // watch.cpp
 std::unique_ptr<Watch> make_watch(const Gpu& gpu);
 // group.cpp
