@@ -57,8 +57,8 @@ class Neural {
                               std::int64_t width) = 0;
 
   // y = x / sqrt(mean(x^2) + 1e-5) * weight, row by row; `inverse_rms` (fp32, a value a row) is kept for backward.
-  // Zhang, Sennrich, "Root mean square layer normalization", 2019. Backward writes dx (or adds to it) and adds to
-  // dweight (fp32, `width` values).
+  // Zhang, Sennrich, "Root mean square layer normalization", 2019. Backward writes dx, or adds to it, and writes
+  // dweight.
   virtual void rms_norm(Stream& stream, Slice x, Slice weight, Slice y, Slice inverse_rms, std::int64_t rows,
                         std::int64_t width) = 0;
   virtual void rms_norm_backward(Stream& stream, Slice dy, Slice x, Slice weight, Slice inverse_rms, Slice dx,

@@ -45,7 +45,7 @@ class CudaNeural final : public Neural {
                          Slice dweight, std::int64_t rows, std::int64_t width) override {
     const std::int64_t parts = (width + weight_columns - 1) / weight_columns;
     launch(stream, rms_norm_weight_gradient<T>, static_cast<unsigned>(parts), values(dy), values(x),
-           floats(inverse_rms), floats(dweight), rows, width);
+           floats(inverse_rms), values(dweight), rows, width);
     launch_rows(stream, rms_norm_gradient<T>, rows, values(dy), values(x), values(weight), floats(inverse_rms),
                 values(dx), accumulate, rows, width);
   }

@@ -95,7 +95,7 @@ inline constexpr int weight_columns = 32;  // of a block; its other dimension sh
 
 template <class T>
 __global__ void __launch_bounds__(neural_threads)
-    rms_norm_weight_gradient(const T* dy, const T* x, const float* inverse_rms, float* dweight, std::int64_t rows,
+    rms_norm_weight_gradient(const T* dy, const T* x, const float* inverse_rms, T* dweight, std::int64_t rows,
                              std::int64_t width) {
   constexpr int parts = neural_threads / weight_columns;
   __shared__ float sums[parts][weight_columns];
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(neural_threads)
   __syncthreads();
   if (part != 0 || column >= width) return;
   for (int other = 1; other < parts; ++other) sum += sums[other][column_of_block];
-  dweight[column] += sum;
+  store(dweight + column, sum);
 }
 
 template <class T>

@@ -135,6 +135,21 @@ const BlasFacts& blas_facts() {
   return facts;
 }
 
+void multiply_rows(const Product& p, const float* a, const float* b, float* c, const std::vector<int>& cores,
+                   const std::vector<int>& all_cpus) {
+  cores.size() == 1 ? pin_this_thread(cores.front()) : unpin_this_thread(all_cpus);
+  const WithThreads set(static_cast<int>(cores.size()));
+  const auto leading = [](std::int64_t given, std::int64_t dense) {
+    return static_cast<int>(given == 0 ? dense : given);
+  };
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    cblas_sgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans, p.transpose_b ? CblasTrans : CblasNoTrans,
+                static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), p.alpha, a + i * p.stride_a,
+                leading(p.leading_a, p.transpose_a ? p.m : p.k), b + i * p.stride_b,
+                leading(p.leading_b, p.transpose_b ? p.k : p.n), p.accumulate ? 1.0F : 0.0F, c + i * p.stride_c,
+                leading(p.leading_c, p.n));
+}
+
 std::unique_ptr<Gemm> make_blas_gemm(DataType type, const GemmShape& shape, std::vector<int> cores,
                                      std::vector<int> all_cpus) {
   constexpr std::int64_t largest = std::numeric_limits<int>::max();

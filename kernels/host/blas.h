@@ -23,4 +23,8 @@ const BlasFacts& blas_facts();
 std::unique_ptr<Gemm> make_blas_gemm(DataType type, const GemmShape& shape, std::vector<int> cores,
                                      std::vector<int> all_cpus);
 
+// A product of row-major fp32 matrices (kernels/neural.h), done by the calling thread and its helpers on `cores`.
+void multiply_rows(const Product& product, const float* a, const float* b, float* c, const std::vector<int>& cores,
+                   const std::vector<int>& all_cpus);
+
 }  // namespace claimcheck::kernels::host

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -10,6 +11,7 @@
 
 #include "kernels/host/blas.h"
 #include "kernels/host/memory_loops.h"
+#include "kernels/host/neural.h"
 #include "kernels/host/stream.h"
 #include "kernels/host/watch.h"
 #include "kernels/normal.h"
@@ -229,6 +231,17 @@ void HostDevice::copy(Stream& stream, Slice target, Slice source, CopyEngine /*e
       const Share share = share_of(to.size_bytes, thread, team->size(), page_bytes);
       copy_bytes(to.address + share.first, from.address + share.first, share.count, bypass);
     });
+  });
+}
+
+std::unique_ptr<Neural> HostDevice::make_neural() { return host::make_neural(team_, cores_, all_cpus_); }
+
+void HostDevice::order(Stream& later, Stream& earlier) {
+  const auto passed = std::make_shared<std::atomic<bool>>(false);
+  host(earlier).enqueue([passed](const std::stop_token&) { passed->store(true, std::memory_order_release); });
+  host(later).enqueue([passed](const std::stop_token& closing) {
+    Patience patience;
+    while (!passed->load(std::memory_order_acquire) && !closing.stop_requested()) patience.pause();
   });
 }
 

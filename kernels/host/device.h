@@ -32,6 +32,8 @@ class HostDevice final : public Device {
   void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) override;
   std::unique_ptr<Gemm> make_gemm(DataType type, const GemmShape& shape) override;
   void copy(Stream& stream, Slice target, Slice source, CopyEngine engine) override;
+  std::unique_ptr<Neural> make_neural() override;
+  void order(Stream& later, Stream& earlier) override;
 
  private:
   DeviceFacts facts_;
