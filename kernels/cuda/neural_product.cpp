@@ -66,6 +66,12 @@ std::unique_ptr<RowMajorProducts::Plan> RowMajorProducts::make_plan(const Produc
   check(cublasLtMatmulPreferenceCreate(&preference.handle));
   check(cublasLtMatmulPreferenceSetAttribute(preference.handle, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &workspace_bytes_, sizeof workspace_bytes_));
+  // Heads and parts of a matrix begin in the middle of its rows: at multiples of 16 bytes, not of 256.
+  const std::uint32_t alignment = 16;
+  for (const cublasLtMatmulPreferenceAttributes_t attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    check(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &alignment, sizeof alignment));
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
   const cublasStatus_t status =
