@@ -43,8 +43,10 @@ inline void touch(const void* address, std::size_t bytes, bool write) {
   const std::size_t offset = place - accounting.private_begin;
   if (offset >= accounting.bytes) [[unlikely]] {
     constexpr Address first_page = 65536;
-    // Stacks, shared memory and constants are no business of ours; null and addresses that came by memory are.
-    if (place < first_page || place - accounting.visible_begin < accounting.bytes) refuse_access(address, bytes, write);
+    constexpr Address end_of_programs = Address{1} << 47;
+    // Stacks, shared memory and constants are no business of ours; null, nonsense and what came by memory are.
+    if (place < first_page || place >= end_of_programs || place - accounting.visible_begin < accounting.bytes)
+      refuse_access(address, bytes, write);
     return;
   }
   Window& window = accounting.windows[accounting.owners[offset >> accounting_granule_bits]];
