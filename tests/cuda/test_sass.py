@@ -15,6 +15,8 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ.get('CLAIMCHECK_SOURCE', pathlib.Path(__file__).parents[2]))
 ARCHITECTURES = (70, 75, 80, 90, 120)  # those the toolkit knows
+# Whose figures would be wrong if these were slow; others do what a user's program does.
+HOT = ('fill', 'memory', 'copy', 'chase', 'empty', 'vector', 'tensor')
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
 
 # Order of the enumerations in kernels/device.h and kernels/cuda/matrix_instructions.h, which name the kernels.
@@ -160,7 +162,7 @@ class Sass(unittest.TestCase):
     @for_each_architecture
     def test_no_kernel_uses_local_memory(self, _, code):
         # fill, memory, sum, copy, chase, empty, vector, tensor
-        self.assertGreaterEqual(len(code.resources), 10 + 5 + 1 + 1 + 1 + 1 + 6 + 10)
+        self.assertEqual(len(code.resources), 10 + 5 + 1 + 1 + 1 + 1 + 6 + 10)
         self.assertEqual(set(code.resources), set(code.ptx))
         for name, used in code.resources.items():
             self.assertEqual((used['stack'], used['spills']), (0, 0), name)
@@ -277,9 +279,7 @@ def main():
     print(f'nvcc: {nvcc}\nnvdisasm: {disassembler or "none: machine code is not looked at"}')
     known = {int(number) for number in re.findall(r'compute_(\d+)', run(nvcc, '--list-gpu-arch'))}
     with tempfile.TemporaryDirectory() as folder:
-        sources = sorted((SOURCE / 'kernels/cuda').glob('*.cu'))
-        pathlib.Path(folder, 'kernels.cu').write_text(
-            ''.join(f'#include "kernels/cuda/{source.name}"\n' for source in sources))
+        pathlib.Path(folder, 'kernels.cu').write_text(''.join(f'#include "kernels/cuda/{name}.cu"\n' for name in HOT))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             chosen = [architecture for architecture in ARCHITECTURES if architecture in known]
             made = pool.map(lambda architecture: Code(nvcc, disassembler, architecture, folder), chosen)
