@@ -22,6 +22,7 @@ using namespace virtual_platform::cublaslt;  // NOLINT(google-build-using-namesp
 
 struct Preference {
   std::uint64_t workspace_bytes = 0;
+  std::uint32_t alignment = 256;  // the least that operands have
 };
 
 // What the heuristic offers, in this order: the first is not the best, and the best needs a workspace.
@@ -74,9 +75,6 @@ std::shared_ptr<const Footprint> footprint_of(const Problem& problem, const Oper
   add_scale(operands.scale_b, problem.description.scale_mode_b, problem.n());
   if (operands.beta != 0) footprint->reads.push_back(range(operands.c, problem.c.bytes()));
   footprint->writes = {range(operands.d, problem.d.bytes())};
-  // Gaps between columns keep what they hold.
-  if (problem.d.leading != static_cast<std::int64_t>(problem.d.rows))
-    footprint->reads.push_back(footprint->writes.front());
   return footprint;
 }
 
@@ -90,9 +88,15 @@ void compute(const Problem& problem, Operands operands) {
 
 std::uint64_t identity_of(const Problem& problem, const Operands& operands) {
   Identity identity("cublasLtMatmul");
-  identity.add(operands.a).add(operands.b).add(operands.d).add(problem.m()).add(problem.n()).add(problem.k());
-  identity.add(static_cast<std::uint64_t>(problem.a.type)).add(static_cast<std::uint64_t>(problem.d.type));
-  identity.add(static_cast<std::uint64_t>(problem.description.compute)).add(operands.scale_a).add(operands.scale_b);
+  identity.add(operands.a).add(operands.b).add(operands.d).add(operands.scale_a).add(operands.scale_b);
+  for (const Layout* layout : {&problem.a, &problem.b, &problem.d})
+    identity.add(static_cast<std::uint64_t>(layout->type))
+        .add(layout->rows)
+        .add(layout->columns)
+        .add(static_cast<std::uint64_t>(layout->leading))
+        .add(static_cast<std::uint64_t>(layout->batch))
+        .add(static_cast<std::uint64_t>(layout->stride));
+  identity.add(static_cast<std::uint64_t>(problem.description.compute));
   return identity.value();
 }
 
@@ -103,7 +107,12 @@ double read_scalar(const void* value, cudaDataType_t type) {
   return claimcheck::kernels::decode(known, {static_cast<const std::byte*>(value), size}, 1)[0];
 }
 
-bool is_aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+// The alignment the heuristic was told of is kept with the algorithm.
+bool are_aligned(const cublasLtMatmulAlgo_t& algorithm, std::initializer_list<const void*> addresses) {
+  return std::all_of(addresses.begin(), addresses.end(), [&](const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % algorithm.data[1] == 0;
+  });
+}
 
 }  // namespace
 
@@ -133,6 +142,20 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDa
   if (const auto code = refusal("cublasLtMatrixLayoutCreate", CUBLAS_STATUS_ALLOC_FAILED)) return code;
   *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{type, rows, columns, leading});
   return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t handle,
+                                                cublasLtMatrixLayoutAttribute_t attribute, const void* value,
+                                                std::size_t size) {
+  if (const auto code = refusal("cublasLtMatrixLayoutSetAttribute")) return code;
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return assign(layout_of(handle).batch, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return assign(layout_of(handle).stride, value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
 }
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
@@ -197,8 +220,17 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
                                                     std::size_t size) {
   if (const auto code = refusal("cublasLtMatmulPreferenceSetAttribute")) return code;
-  if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return assign(preference_of(preference).workspace_bytes, value, size);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+      return assign(preference_of(preference).workspace_bytes, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+      return assign(preference_of(preference).alignment, value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
@@ -216,6 +248,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     cublasLtMatmulHeuristicResult_t& result = results[(*found)++];
     result = {};
     result.algo.data[0] = i + 1;
+    result.algo.data[1] = preference_of(preference).alignment;
     result.workspaceSize = algorithms[i].workspace_bytes;
     result.state = CUBLAS_STATUS_SUCCESS;
     result.wavesCount = 1;
@@ -251,7 +284,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (chosen == nullptr || queue == nullptr || device_of(*queue) != handle->device) return CUBLAS_STATUS_INVALID_VALUE;
   const bool has_room = workspace_bytes >= chosen->workspace_bytes &&
                         (chosen->workspace_bytes == 0 || find_allocation(reinterpret_cast<Address>(workspace)));
-  if (!has_room || !is_aligned(a) || !is_aligned(b) || !is_aligned(d)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!has_room || !are_aligned(*algorithm, {a, b, d})) return CUBLAS_STATUS_INVALID_VALUE;
   const cudaDataType_t scale = problem.description.scale;
   const Operands operands{a,
                           b,

@@ -47,9 +47,9 @@ std::string_view float_key(const Problem& problem, int capability) {
 
 // Sizes that must fit: op(A) is m x k, op(B) k x n, C and D m x n.
 bool sizes_fit(const Problem& problem) {
-  const auto fits = [](const Layout& layout, bool transposed, std::uint64_t rows, std::uint64_t columns) {
+  const auto fits = [&problem](const Layout& layout, bool transposed, std::uint64_t rows, std::uint64_t columns) {
     return layout.rows == (transposed ? columns : rows) && layout.columns == (transposed ? rows : columns) &&
-           layout.leading >= static_cast<std::int64_t>(layout.rows);
+           layout.leading >= static_cast<std::int64_t>(layout.rows) && layout.batch == problem.d.batch;
   };
   const Description& description = problem.description;
   return fits(problem.a, description.transpose_a != CUBLAS_OP_N, problem.m(), problem.k()) &&
@@ -117,7 +117,8 @@ std::optional<DataType> data_type(cudaDataType_t type) {
 std::size_t Layout::bytes() const {
   const std::optional<DataType> known = data_type(type);
   if (!known || rows == 0 || columns == 0) return 0;
-  return claimcheck::kernels::storage_bytes(*known, (columns - 1) * static_cast<std::size_t>(leading) + rows);
+  const std::size_t before_last = static_cast<std::size_t>(batch - 1) * static_cast<std::size_t>(stride);
+  return claimcheck::kernels::storage_bytes(*known, before_last + matrix_elements());
 }
 
 std::string_view rate_key(const Problem& problem, int capability) {

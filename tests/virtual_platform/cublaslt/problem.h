@@ -23,8 +23,11 @@ struct Layout {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   std::int64_t leading = 0;
+  std::int32_t batch = 1;
+  std::int64_t stride = 0;  // elements from one matrix of the batch to the next
 
-  std::size_t bytes() const;  // from the first to the last element; 0 for a type that is not known here
+  std::size_t matrix_elements() const { return (columns - 1) * static_cast<std::size_t>(leading) + rows; }
+  std::size_t bytes() const;  // from the first to the last element of all; 0 for a type that is not known here
 };
 
 struct Description {
@@ -48,7 +51,9 @@ struct Problem {
   std::uint64_t m() const { return d.rows; }
   std::uint64_t n() const { return d.columns; }
   std::uint64_t k() const { return description.transpose_a == CUBLAS_OP_N ? a.columns : a.rows; }
-  double flop() const { return 2.0 * static_cast<double>(m()) * static_cast<double>(n()) * static_cast<double>(k()); }
+  double flop() const {
+    return 2.0 * static_cast<double>(m()) * static_cast<double>(n()) * static_cast<double>(k()) * d.batch;
+  }
 };
 
 std::optional<DataType> data_type(cudaDataType_t type);

@@ -18,7 +18,7 @@ using claimcheck::kernels::storage_bytes;
 
 std::vector<double> load(const Layout& layout, const void* data) {
   const DataType type = *data_type(layout.type);
-  const std::size_t count = (layout.columns - 1) * static_cast<std::size_t>(layout.leading) + layout.rows;
+  const std::size_t count = layout.matrix_elements();
   return decode(type, {static_cast<const std::byte*>(data), storage_bytes(type, count)}, count);
 }
 
@@ -89,9 +89,15 @@ std::vector<double> accumulate(const Problem& problem, const std::vector<double>
   return {result.begin(), result.end()};
 }
 
-}  // namespace
+void add_scaled(const Problem& problem, const std::vector<double>& c, double beta, std::vector<double>& sums) {
+  const auto leading = static_cast<std::uint64_t>(problem.c.leading);
+  for (std::uint64_t column = 0; column < problem.n(); column++)
+    for (std::uint64_t row = 0; row < problem.m(); row++)
+      sums[column * problem.m() + row] += beta * c[column * leading + row];
+}
 
-void multiply(const Problem& problem, const Operands& operands) {
+// One matrix of the batch.
+void multiply_one(const Problem& problem, const Operands& operands) {
   const Description& description = problem.description;
   const bool tf32 = description.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   const std::vector<double> a = operand(problem.a, operands.a, tf32, description.scale_mode_a, operands.scale_a);
@@ -102,19 +108,32 @@ void multiply(const Problem& problem, const Operands& operands) {
   std::vector<double> sums = accumulate(problem, a, b);
   if (alpha != 1)
     for (double& value : sums) value *= alpha;
-  if (operands.beta != 0) {
-    const std::vector<double> c = load(problem.c, operands.c);
-    for (std::uint64_t column = 0; column < problem.n(); column++)
-      for (std::uint64_t row = 0; row < problem.m(); row++)
-        sums[column * problem.m() + row] +=
-            operands.beta * c[column * static_cast<std::uint64_t>(problem.c.leading) + row];
-  }
+  if (operands.beta != 0) add_scaled(problem, load(problem.c, operands.c), operands.beta, sums);
   const DataType type = *data_type(problem.d.type);
   const std::size_t column_bytes = storage_bytes(type, problem.m());
   const std::size_t stride = storage_bytes(type, static_cast<std::size_t>(problem.d.leading));
   for (std::uint64_t column = 0; column < problem.n(); column++)
     encode(type, std::span(sums).subspan(column * problem.m(), problem.m()),
            {static_cast<std::byte*>(operands.d) + column * stride, column_bytes});
+}
+
+const void* shifted(const void* data, const Layout& layout, std::int32_t index) {
+  const std::size_t elements = static_cast<std::size_t>(index) * static_cast<std::size_t>(layout.stride);
+  return data == nullptr ? nullptr
+                         : static_cast<const std::byte*>(data) + storage_bytes(*data_type(layout.type), elements);
+}
+
+}  // namespace
+
+void multiply(const Problem& problem, const Operands& operands) {
+  for (std::int32_t i = 0; i < problem.d.batch; i++) {
+    Operands one = operands;
+    one.a = shifted(operands.a, problem.a, i);
+    one.b = shifted(operands.b, problem.b, i);
+    one.c = shifted(operands.c, problem.c, i);
+    one.d = const_cast<void*>(shifted(operands.d, problem.d, i));
+    multiply_one(problem, one);
+  }
 }
 
 std::size_t block_scale_bytes(std::uint64_t rows, std::uint64_t k) {
