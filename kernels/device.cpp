@@ -91,6 +91,10 @@ void Device::order(Stream& /*later*/, Stream& /*earlier*/) {
   throw unsupported("this kind of device cannot let one stream wait for another");
 }
 
+std::unique_ptr<DirectFile> Device::open_direct_file(int /*descriptor*/, Buffer& /*memory*/) {
+  throw unsupported("files reach the memory of GPUs only without the host's in between (GPUDirect Storage)");
+}
+
 void Device::launch_empty(Stream& /*stream*/) { throw unsupported("kernels are launched on GPUs only"); }
 
 }  // namespace claimcheck::kernels

@@ -12,8 +12,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -45,7 +47,8 @@ class Buffer {
 
   std::size_t size_bytes() const { return size_bytes_; }
   Placement placement() const { return placement_; }
-  void* address() const { return address_; }  // for implementations; bench/ never reads through it
+  // For implementations. bench/ uses that of pinned_host memory only, for what the system reads and writes (files).
+  void* address() const { return address_; }
 
  protected:
   Buffer(void* address, std::size_t size_bytes, Placement placement)
@@ -192,6 +195,16 @@ class Watch {
   virtual Facts stop() = 0;
 };
 
+// A file that is read and written without the host's memory in between (GPUDirect Storage). Both calls return when the
+// bytes are moved; several threads may make them at once. Offsets and sizes are multiples of 4096 bytes.
+class DirectFile {
+ public:
+  virtual ~DirectFile() = default;
+  virtual void write(std::size_t offset_bytes, Slice source) = 0;
+  virtual void read(std::size_t offset_bytes, Slice target) = 0;
+  virtual Facts facts() const = 0;  // library, version
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -227,6 +240,9 @@ class Device {
   virtual std::unique_ptr<VectorChains> make_vector(VectorOp op);
   virtual std::unique_ptr<TensorTiles> make_tensor(DataType type);
   virtual void launch_empty(Stream& stream);  // a kernel that does nothing
+  // Of a file opened past the page cache (O_DIRECT), which stays open meanwhile; `memory` is the buffer of this device
+  // that its slices will be of, and outlives it. Throws unsupported where the way would lead through the host.
+  virtual std::unique_ptr<DirectFile> open_direct_file(int descriptor, Buffer& memory);
   virtual std::unique_ptr<Neural> make_neural();
   // What is enqueued on `later` from now on waits for what is on `earlier` now.
   virtual void order(Stream& later, Stream& earlier);
@@ -234,16 +250,64 @@ class Device {
 
 // ---------------------------------------------------------------------------------------------- groups of ranks
 
-// The processes of one run. Process 0 alone unless a launcher started more.
+// What processes said of a phase in which at least one failed, in process order; unset: that one did not fail.
+using PhaseReports = std::vector<std::optional<std::string>>;
+
+// Another process failed while this one was still at work; `reports` is what end_phase() would have given, and has been
+// given to all: end_phase() is not called for this phase any more.
+class PeersFailed : public Error {
+ public:
+  explicit PeersFailed(PhaseReports reports, std::source_location place = std::source_location::current());
+  const PhaseReports& reports() const noexcept { return *reports_; }
+
+ private:
+  std::shared_ptr<const PhaseReports> reports_;
+};
+
+// The processes of one run. Process 0 alone unless a launcher started more. All make the same calls in the same order,
+// except that one which failed goes on to end_phase() at once, and the others leave their call with PeersFailed.
+// Past the deadline given to open_world() a call throws timed_out with context_dead: the world is of no use any more.
 class World {
  public:
+  // To one process and from another at once; a span is left empty where there is nothing to send or to receive.
+  struct Exchange {
+    int to = 0;
+    std::span<const std::byte> out;
+    int out_tag = 0;
+    int from = 0;
+    std::span<std::byte> in;
+    int in_tag = 0;
+  };
+
   virtual ~World() = default;
   virtual int process() const { return 0; }
   virtual int processes() const { return 1; }
+  // Processes that can share memory are on one node; nodes are numbered in the order of their first process.
+  virtual int node() const { return node_of(process()); }
+  virtual int nodes() const { return 1; }
+  virtual int node_of(int /*process*/) const { return 0; }
+  virtual int local_process() const { return 0; }  // among those of this node
+  virtual int local_processes() const { return 1; }
+  virtual Facts facts() const { return {}; }  // library, version, host names of the nodes
+
   virtual void broadcast(std::span<std::byte> /*data*/) {}  // from process 0 to all
   virtual double max(double value) { return value; }        // over all processes
   virtual void barrier() {}
+  // What each process gives (a few KiB at most), in process order, to all.
+  virtual std::vector<std::string> gather(const std::string& mine) { return {mine}; }
+  // Says whether this process failed in the phase that ends. Empty when no process did.
+  virtual PhaseReports end_phase(std::optional<std::string> failure) {
+    return failure ? PhaseReports{std::move(failure)} : PhaseReports{};
+  }
+
+  // For groups without a library of their own; from any thread. Messages of one tag between two processes keep their
+  // order. Returns false when `give_up` said so, after which the world is of no use any more.
+  virtual bool exchange(const Exchange& what, const std::function<bool()>& give_up);
 };
+
+// Asks the environment whether a launcher (mpirun, srun, ...) started several processes, and connects them over MPI,
+// which is loaded only then. Throws with the remedy when that cannot be. `deadline`: of every wait in World.
+std::unique_ptr<World> open_world(Duration deadline);
 
 // Ranks that take part in collectives: the local devices of every process, in process order.
 class Group {
@@ -291,6 +355,9 @@ class Platform {
 
 struct PlatformOptions {
   std::optional<int> threads;  // host: cores to use, default all in the affinity mask
+  // Devices that all processes of a node see are dealt out among them; null: this process has all. open_platform() calls
+  // gather() once, before anything that can fail.
+  World* world = nullptr;
 };
 
 // Throws Error with the remedy when no usable device is there.

@@ -1,4 +1,4 @@
-// Collectives between ranks of one process, through the memory they share.
+// Collectives between cores: of one process, of the processes of one node, of several nodes.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 namespace claimcheck::kernels::host {
 
-std::unique_ptr<Group> make_shared_memory_group(std::span<Device* const> local, World& world);
+// Called by all processes of the world at once.
+std::unique_ptr<Group> make_group(std::span<Device* const> local, World& world);
 
 }  // namespace claimcheck::kernels::host

@@ -13,6 +13,7 @@
 #include "kernels/host/group.h"
 #include "kernels/host/memory_loops.h"
 #include "kernels/host/stream.h"
+#include "kernels/node_share.h"
 
 namespace claimcheck::kernels {
 
@@ -33,12 +34,13 @@ std::string compiler() {
 #endif
 }
 
-DeviceFacts whole_machine(const Cpu& cpu, int cores) {
+// `sharing`: processes of this node, each of which takes its part of the memory.
+DeviceFacts whole_machine(const Cpu& cpu, int cores, std::size_t sharing) {
   const Memory memory = read_memory();
   DeviceFacts facts;
   facts.name = cpu.model;
-  facts.memory_bytes = memory.total_bytes;
-  facts.free_memory_bytes = memory.available_bytes;
+  facts.memory_bytes = memory.total_bytes / sharing;
+  facts.free_memory_bytes = memory.available_bytes / sharing;
   facts.last_level_cache_bytes = cpu.last_level_cache_bytes;
   facts.compute_units = cores;
   facts.more = {{"sockets", known(cpu.sockets)},
@@ -64,9 +66,9 @@ DeviceFacts one_core(const DeviceFacts& machine, const Cpu& cpu, int rank, int c
 
 class HostPlatform final : public Platform {
  public:
-  HostPlatform(const Cpu& cpu, int cores, const std::vector<int>& all_cpus) {
+  HostPlatform(const Cpu& cpu, int cores, const std::vector<int>& all_cpus, int sharing) {
     const std::vector<int> used(cpu.cores.begin(), cpu.cores.begin() + cores);
-    const DeviceFacts facts = whole_machine(cpu, cores);
+    const DeviceFacts facts = whole_machine(cpu, cores, static_cast<std::size_t>(sharing));
     machine_ = std::make_unique<HostDevice>(facts, used, all_cpus, true);
     devices_.push_back(machine_.get());
     for (int rank = 0; rank < cores; ++rank) {
@@ -96,7 +98,7 @@ class HostPlatform final : public Platform {
   std::unique_ptr<Gate> make_gate() override { return std::make_unique<HostGate>(); }
   Access access(const Device& /*from*/, const Device& /*to*/) override { return Access::direct; }
   std::unique_ptr<Group> make_group(std::span<Device* const> local, World& world) override {
-    return make_shared_memory_group(local, world);
+    return host::make_group(local, world);
   }
 
  private:
@@ -106,11 +108,29 @@ class HostPlatform final : public Platform {
   std::vector<Device*> ranks_;
 };
 
+// The logical CPUs of this process: all it may use, or its part of the cores where every process of the node may use
+// the same. With fewer cores than processes some share one.
+std::vector<int> own_cpus(World* world) {
+  const std::vector<int> all = affinity();
+  if (world == nullptr) return all;
+  std::vector<std::string> names;
+  for (const int cpu : all) names.push_back(std::to_string(cpu));
+  if (compare_sights(*world, names) != Sight::same) return all;
+  const Cpu cpu = read_cpu(all);
+  const int whole_cores = cpu.usable_cores;
+  auto [first, count] = dealt_out(whole_cores, world->local_process(), world->local_processes());
+  if (count == 0) {
+    first = world->local_process() % whole_cores;
+    count = 1;
+  }
+  return {cpu.cores.begin() + first, cpu.cores.begin() + first + count};
+}
+
 }  // namespace
 }  // namespace host
 
 std::unique_ptr<Platform> open_platform(const PlatformOptions& options) {
-  const std::vector<int> all_cpus = host::affinity();
+  const std::vector<int> all_cpus = host::own_cpus(options.world);
   const host::Cpu cpu = host::read_cpu(all_cpus);
   const int most = static_cast<int>(cpu.cores.size());
   const int cores = options.threads.value_or(cpu.usable_cores);
@@ -120,7 +140,8 @@ std::unique_ptr<Platform> open_platform(const PlatformOptions& options) {
                  .code = {},
                  .text = fmt::format("{} threads were asked for and this process may use {} CPUs", cores, most),
                  .remedy = fmt::format("give a number from 1 to {}", most)});
-  return std::make_unique<host::HostPlatform>(cpu, cores, all_cpus);
+  const int sharing = options.world == nullptr ? 1 : options.world->local_processes();
+  return std::make_unique<host::HostPlatform>(cpu, cores, all_cpus, sharing);
 }
 
 }  // namespace claimcheck::kernels

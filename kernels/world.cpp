@@ -1,0 +1,34 @@
+// What is the same for every World, and the choice of one from the environment.
+#include <cstdlib>
+
+#include "kernels/device.h"
+#include "kernels/launch.h"
+#include "kernels/mpi/library.h"
+#include "kernels/mpi/mpi_world.h"
+
+namespace claimcheck::kernels {
+
+PeersFailed::PeersFailed(PhaseReports reports, std::source_location place)
+    : Error({.outcome = Outcome::failed,
+             .library = "claimcheck",
+             .code = {},
+             .text = "another process of this run failed",
+             .remedy = {}},
+            place),
+      reports_(std::make_shared<const PhaseReports>(std::move(reports))) {}
+
+bool World::exchange(const Exchange& /*what*/, const std::function<bool()>& /*give_up*/) {
+  throw Error({.outcome = Outcome::failed,
+               .library = "claimcheck",
+               .code = {},
+               .text = "there is one process only, nobody to exchange with",
+               .remedy = {}});
+}
+
+std::unique_ptr<World> open_world(Duration deadline) {
+  const Launch launch = read_launch([](const char* name) -> const char* { return std::getenv(name); });
+  if (!launch.several()) return std::make_unique<World>();
+  return std::make_unique<MpiWorld>(load_mpi(launch), launch, deadline);
+}
+
+}  // namespace claimcheck::kernels
