@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tests/virtual_platform/cudart/runtime.h"
@@ -107,6 +108,9 @@ cudaError_t launch(const char* function, const void* kernel, dim3 grid, dim3 blo
     return failed(cudaErrorNoKernelImageForDevice);
   const CompiledKernel* compiled = find_kernel(known.name);
   if (compiled == nullptr || shared_bytes != 0) {
+    static std::unordered_set<std::string> told;
+    const std::lock_guard lock(engine_mutex());
+    if (!told.insert(known.name).second) return failed(cudaErrorInvalidDeviceFunction);
     std::fprintf(stderr, "virtual platform: kernel %s %s\n", known.name.c_str(),
                  compiled == nullptr ? "is not in the companion; build it anew (companion.py)"
                                      : "wants dynamic shared memory, which is not modelled");

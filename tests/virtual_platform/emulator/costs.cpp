@@ -90,10 +90,12 @@ struct Row {
   CostRule rule;
 };
 
-constexpr Row table[] = {{"run_chains", {2, add_chains}},
-                         {"multiply_tiles", {3, add_tiles}},
-                         {"chase_list", {1, add_chase}},
-                         {"fill_normal", {2, nullptr}}};
+constexpr Row table[] = {{"run_chains", {.free_argument = 2, .add = add_chains}},
+                         {"multiply_tiles", {.free_argument = 3, .add = add_tiles}},
+                         {"chase_list", {.free_argument = 1, .add = add_chase, .by_data = true}},
+                         {"fill_normal", {.free_argument = 2}},
+                         {"embed_forward", {.by_data = true}},
+                         {"embed_gradient", {.by_data = true}}};
 
 }  // namespace
 

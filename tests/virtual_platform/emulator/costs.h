@@ -27,6 +27,8 @@ struct CostRule {
   int free_argument = -1;
   // Adds to what follows from memory traffic; may be null.
   void (*add)(KernelCost& cost, const KernelLaunch& launch, int variant) = nullptr;
+  // Which memory it touches depends on what is there: anywhere in its arguments' allocations.
+  bool by_data = false;
   int variant = 0;  // the value of the kernel's template argument
 };
 
