@@ -3,7 +3,7 @@
 // every small message; what can hang (making, aborting and freeing them) runs in a thread that is waited for.
 #include <fmt/format.h>
 
-#include <cstring>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -210,13 +210,19 @@ class Communicators {
   std::vector<ncclComm_t> all_;
 };
 
-// The ranks of all processes: as many for each as this one has.
-int ranks_of(std::size_t local, World& world) {
-  const auto mine = static_cast<double>(local);
-  if (world.max(mine) != -world.max(-mine))
-    throw mistake("the processes of this run have different numbers of GPUs; collectives need the same in each");
-  return static_cast<int>(local) * world.processes();
-}
+// Ranks of all processes, and the first of this one.
+struct Ranks {
+  int all = 0;
+  int first = 0;
+
+  Ranks(std::size_t local, World& world) {
+    const std::vector<std::string> counts = world.gather(std::to_string(local));
+    for (std::size_t process = 0; process < counts.size(); ++process) {
+      if (static_cast<int>(process) == world.process()) first = all;
+      all += std::stoi(counts[process]);
+    }
+  }
+};
 
 ncclUniqueId shared_id(World& world) {
   ncclUniqueId id{};
@@ -236,12 +242,11 @@ class NcclGroup final : public Group {
   NcclGroup(std::span<Device* const> local, World& world)
       : output_position_(nccl_output_size()),
         local_(local.size()),
-        ranks_(ranks_of(local.size(), world)),
-        first_rank_(world.process() * static_cast<int>(local.size())),
-        communicators_(ordinals_of(local), first_rank_, ranks_, shared_id(world)) {}
+        ranks_(local.size(), world),
+        communicators_(ordinals_of(local), ranks_.first, ranks_.all, shared_id(world)) {}
 
-  int size() const override { return ranks_; }
-  int first_rank() const override { return first_rank_; }
+  int size() const override { return ranks_.all; }
+  int first_rank() const override { return ranks_.first; }
 
   void enqueue(Collective collective, std::span<const Buffers> buffers, std::size_t count, DataType type,
                std::span<Stream* const> streams) override {
@@ -256,7 +261,7 @@ class NcclGroup final : public Group {
     for (std::size_t i = 0; i < local_; ++i) {
       // Only the root of a broadcast needs something to send.
       const Slice& send = buffers[i].send.buffer == nullptr ? buffers[i].receive : buffers[i].send;
-      enqueue_rank(collective, send.address(), buffers[i].receive.address(), elements, rank_of(i), ranks_,
+      enqueue_rank(collective, send.address(), buffers[i].receive.address(), elements, rank_of(i), ranks_.all,
                    communicators_[i], cuda(*streams[i]).handle());
     }
     grouped.end();
@@ -274,7 +279,7 @@ class NcclGroup final : public Group {
         if (waited() > deadline) {
           communicators_.abort();
           throw timed_out(fmt::format("rank {} of {} did not end its collective within {:g} s; the group is given up",
-                                      rank_of(i), ranks_, deadline.count()),
+                                      rank_of(i), ranks_.all, deadline.count()),
                           false);
         }
         // Short operations are watched closely, long ones cost no core.
@@ -290,7 +295,7 @@ class NcclGroup final : public Group {
     check(ncclGetVersion(&version));
     Facts facts = {{"library", "NCCL"},
                    {"version", fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100)},
-                   {"ranks", static_cast<std::int64_t>(ranks_)}};
+                   {"ranks", static_cast<std::int64_t>(ranks_.all)}};
     if (!nccl_output_is_ours()) facts.emplace_back("output", "NCCL_DEBUG is the user's: not read");
     const Facts used = log_.facts();
     facts.insert(facts.end(), used.begin(), used.end());
@@ -302,20 +307,20 @@ class NcclGroup final : public Group {
   }
 
  private:
-  int rank_of(std::size_t local) const { return first_rank_ + static_cast<int>(local); }
+  int rank_of(std::size_t local) const { return ranks_.first + static_cast<int>(local); }
 
   void read_output() const { log_.read(read_nccl_output(output_position_)); }
 
   void check_buffers(Collective collective, const Buffers& buffers, const Elements& elements, int rank) const {
-    const Multiples times = multiples_of(collective, static_cast<std::size_t>(ranks_));
+    const Multiples times = multiples_of(collective, static_cast<std::size_t>(ranks_.all));
     const bool sends = collective != Collective::broadcast || rank == 0;
     const std::size_t to_send = sends ? times.send * elements.bytes : 0;
     const std::size_t to_receive = times.receive * elements.bytes;
     if (buffers.send.size_bytes < to_send || buffers.receive.size_bytes < to_receive)
       throw mistake(fmt::format("{} among {} ranks needs {} bytes to send and {} to receive; rank {} has {} and {}",
-                                to_string(collective), ranks_, to_send, to_receive, rank, buffers.send.size_bytes,
+                                to_string(collective), ranks_.all, to_send, to_receive, rank, buffers.send.size_bytes,
                                 buffers.receive.size_bytes));
-    if (exchanges(collective) && ranks_ > 1 && buffers.send.address() == buffers.receive.address())
+    if (exchanges(collective) && ranks_.all > 1 && buffers.send.address() == buffers.receive.address())
       throw unsupported(fmt::format(
           "{} cannot work in place: what is received would overwrite what is still to be sent", to_string(collective)));
   }
@@ -323,8 +328,7 @@ class NcclGroup final : public Group {
   mutable NcclLog log_;
   mutable std::size_t output_position_;  // first: what NCCL says while it connects is read, too
   std::size_t local_;
-  int ranks_;
-  int first_rank_;
+  Ranks ranks_;
   Communicators communicators_;
   bool point_to_point_ = false;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/error.h"
@@ -11,6 +12,7 @@
 #include "kernels/cuda/open_failure.h"
 #include "kernels/cuda/platform_facts.h"
 #include "kernels/cuda/stream.h"
+#include "kernels/node_share.h"
 
 namespace claimcheck::kernels {
 
@@ -41,6 +43,40 @@ std::string plain_uuid(const cudaUUID_t& uuid) {
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
   }
   return text;
+}
+
+// The UUIDs of what CUDA shows this process; never throws, since other processes wait for them.
+std::vector<std::string> visible_uuids(Nvml* nvml) {
+  std::vector<std::string> uuids;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return uuids;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) continue;
+    const std::string uuid = plain_uuid(properties.uuid);
+    const NvmlDevice* known = nvml == nullptr ? nullptr : nvml->find(uuid, "");
+    uuids.push_back(known == nullptr || known->uuid().empty() ? uuid : known->uuid());
+  }
+  return uuids;
+}
+
+// Which of the visible GPUs are this process's: first and count.
+std::pair<int, int> own_share(World* world, Nvml* nvml, const std::function<int()>& count_visible) {
+  const Sight sight = world == nullptr ? Sight::alone : compare_sights(*world, visible_uuids(nvml));
+  const int count = count_visible();
+  if (sight == Sight::alone || sight == Sight::apart) return {0, count};
+  const int processes = world->local_processes();
+  if (sight == Sight::mixed || processes > count)
+    throw Error(
+        {.outcome = Outcome::failed,
+         .library = "claimcheck",
+         .code = {},
+         .text = sight == Sight::mixed
+                     ? std::string("the processes of this node see different GPUs, and some the same")
+                     : fmt::format("{} processes of this node share {} GPU{}", processes, count, count == 1 ? "" : "s"),
+         .remedy = "start one process for each GPU, and let all of them see every GPU or each its own "
+                   "(CUDA_VISIBLE_DEVICES)"});
+  return dealt_out(count, world->local_process(), processes);
 }
 
 // Of the PCIe slot, as Linux says; -1 when it says nothing.
@@ -151,10 +187,10 @@ std::unique_ptr<Device> start_device(int ordinal, int index, Nvml* nvml) {
 
 class CudaPlatform final : public Platform {
  public:
-  explicit CudaPlatform(NvmlOpened nvml) : nvml_(std::move(nvml)) {
-    const int count = count_devices(nvml_);
+  CudaPlatform(NvmlOpened nvml, World* world) : nvml_(std::move(nvml)) {
+    const auto [begin, count] = own_share(world, nvml_.nvml.get(), [&] { return count_devices(nvml_); });
     std::optional<Error> first;
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
+    for (int ordinal = begin; ordinal < begin + count; ++ordinal) {
       // One bad GPU of eight is a finding, not the end: the others are measured, and facts() names it.
       try {
         owned_.push_back(start_device(ordinal, static_cast<int>(owned_.size()), nvml_.nvml.get()));
@@ -205,9 +241,9 @@ class CudaPlatform final : public Platform {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<Platform> open_platform(const PlatformOptions& /*options*/) {
+std::unique_ptr<Platform> open_platform(const PlatformOptions& options) {
   cuda::ask_for_nccl_output();
-  return std::make_unique<cuda::CudaPlatform>(cuda::open_nvml());
+  return std::make_unique<cuda::CudaPlatform>(cuda::open_nvml(), options.world);
 }
 
 }  // namespace claimcheck::kernels
