@@ -30,6 +30,7 @@ struct Options {
   std::int64_t max_gemm = 16384;        // largest m, n, k
   std::size_t file_bytes = 0;           // of the storage benchmarks, 0: the benchmark's own choice
   std::string scratch_directory = ".";  // where storage benchmarks write
+  std::string checkpoint_directory;     // where checkpoints are saved as well; empty: nowhere else
   double deadline_seconds = 60;         // of one wait
 };
 
@@ -49,6 +50,8 @@ struct Setting {
   kernels::World& world;
   const Options& options;
   const Case& chosen;
+  // Of all ranks, kept from case to case, since connecting takes seconds; null until one is made, and after a failure.
+  std::shared_ptr<kernels::Group>& group;
 };
 
 // What one iteration took. `seconds` is device time; with several devices it is that of the slowest.
@@ -58,8 +61,13 @@ struct Iteration {
   // Further metrics of this iteration: key, value in its unit. A repetition's value is their mean weighted by
   // `seconds`.
   std::vector<std::pair<std::string, double>> also = {};
-  // Device time of everything run() did, where that is more than `seconds`: what the host clock must agree with.
+  // Device time of everything run() did, where that is more than `seconds`: devices one after the other, a comparison
+  // run beside. The minimum time of a repetition is counted in it.
   double busy_seconds = 0;
+  // The same by the host's clock, where the work was held back first; 0: what the call of run() took.
+  double host_seconds = 0;
+
+  double whole_seconds() const { return busy_seconds > seconds ? busy_seconds : seconds; }
 };
 
 // A benchmark made ready: buffers allocated and filled, plans chosen. Destroyed when its repetitions are done.
@@ -74,6 +82,7 @@ struct Prepared {
   std::function<void()> spoil;            // flips one bit of what verify() looks at: the proof that verify() can fail
   std::vector<kernels::Device*> devices;  // watched for evidence, named in the result
   nlohmann::json conditions;              // data type, shape, bytes, ranks, data pattern, ...
+  nlohmann::json also_conditions;         // by metric of `also`: what is another there
   std::function<nlohmann::json()> evidence;  // optional, asked once after the last repetition
   bool warm_up = true;  // false where an iteration is long and not made faster by repetition (storage)
 };

@@ -27,4 +27,10 @@ nlohmann::json to_json(const kernels::Facts& facts) {
   return object;
 }
 
+kernels::Fact fact_of(const kernels::Facts& facts, std::string_view name) {
+  for (const auto& [key, fact] : facts)
+    if (key == name) return fact;
+  return {};
+}
+
 }  // namespace claimcheck::bench

@@ -24,26 +24,57 @@ GemmShape shape_of(const Case& chosen) {
   return chosen.variant == "layer" ? layer_shapes[static_cast<std::size_t>(chosen.value)] : square(chosen.value);
 }
 
-bool is_cpu(const kernels::Platform& platform) { return platform.kind() == "host"; }
-
 // What to expect of a CPU before anything was timed, FLOP/s: 24 a core and ns in fp64 (8 lanes fused, 1.5 GHz), twice
 // that in fp32. Decides which sizes are offered there and what the plan assumes.
 double assumed_cpu_rate(const kernels::Device& device, DataType type) {
   return device.facts().compute_units * (type == DataType::fp64 ? 24e9 : 48e9);
 }
 
+// All three matrices; products of types below 32 bit are stored in 16, of integers in 32.
+std::size_t matrices_bytes(DataType type, const GemmShape& shape) {
+  const auto stored = [](DataType of, std::int64_t rows, std::int64_t columns) {
+    return kernels::storage_bytes(of, static_cast<std::size_t>(rows * columns));
+  };
+  const bool narrow = kernels::storage_bytes(type, 2) < 8;
+  const DataType output = type == DataType::int8 ? DataType::int32 : narrow ? DataType::fp16 : type;
+  return stored(type, shape.m, shape.k) + stored(type, shape.k, shape.n) + stored(output, shape.m, shape.n);
+}
+
+// Of all the memory, not of what is free now: ids must not change from one process to the next.
+bool fits(const kernels::Platform& platform, const kernels::Device& device, const Options& options, DataType type,
+          const GemmShape& shape) {
+  if (!is_gpu(platform)) return true;
+  const std::size_t usable = device.facts().memory_bytes / 5 * 4;
+  return matrices_bytes(type, shape) <= (options.max_bytes == 0 ? usable : std::min(usable, options.max_bytes));
+}
+
 // The sizes worth trying on this kind of device; prepare() still leaves out what turns out to take too long.
-std::vector<std::int64_t> sizes_for(kernels::Platform& platform, DataType type, std::int64_t largest) {
+std::vector<std::int64_t> sizes_for(kernels::Platform& platform, DataType type, const Options& options) {
   constexpr double longest_cpu_seconds = 2;
-  const double rate = assumed_cpu_rate(*platform.devices()[0], type);
+  const kernels::Device& device = *platform.devices()[0];
+  const double rate = assumed_cpu_rate(device, type);
   std::vector<std::int64_t> sizes;
   for (const std::int64_t n : square_sizes) {
     const bool slow = n > 1024 && square(n).flop() > longest_cpu_seconds * rate;
-    const bool fits_kind = is_cpu(platform) ? n <= 4096 && !slow : n >= 2048;
-    if (n <= largest && fits_kind) sizes.push_back(n);
+    const bool fits_kind = is_gpu(platform) ? n >= 2048 : n <= 4096 && !slow;
+    if (n <= options.max_gemm && fits_kind && fits(platform, device, options, type, square(n))) sizes.push_back(n);
   }
-  if (sizes.empty()) sizes.push_back(std::min(largest, square_sizes[0]));
+  if (sizes.empty()) sizes.push_back(std::min(options.max_gemm, square_sizes[0]));
   return sizes;
+}
+
+// On a CPU the smallest and what takes a quarter of a second; on a GPU the size that is near the best of all and done
+// soonest. Many GPUs have hardly any fp64 units: there the smallest may be all that can be done in time.
+bool is_quick(kernels::Platform& platform, DataType type, std::span<const std::int64_t> sizes, std::int64_t n) {
+  if (!is_gpu(platform)) {
+    const double rate = assumed_cpu_rate(*platform.devices()[0], type);
+    return n == sizes[0] || square(n).flop() < 0.25 * rate;
+  }
+  if (type == DataType::fp8_e5m2) return false;  // as fast as e4m3 wherever both exist
+  constexpr std::int64_t enough = 8192;
+  const auto past = std::find_if(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > enough; });
+  const std::int64_t chosen = past == sizes.begin() ? sizes[0] : *(past - 1);
+  return n == chosen || (type == DataType::fp64 && n == sizes[0]);
 }
 
 Case make_case(kernels::Platform& platform, DataType type, std::string label, std::int64_t value, std::string variant,
@@ -51,27 +82,29 @@ Case make_case(kernels::Platform& platform, DataType type, std::string label, st
   Case made{.label = std::move(label), .value = value, .variant = std::move(variant), .quick = quick};
   const GemmShape shape = shape_of(made);
   const auto elements = static_cast<double>(shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
-  if (is_cpu(platform)) made.iteration_seconds = shape.flop() / assumed_cpu_rate(*platform.devices()[0], type);
-  // Filling and checking go over every element a few times; passes, warm-up and clock check take some iterations.
-  made.setup_seconds = 0.3 + 50e-9 * elements + 6 * made.iteration_seconds.value_or(0);
+  if (!is_gpu(platform)) made.iteration_seconds = shape.flop() / assumed_cpu_rate(*platform.devices()[0], type);
+  // Filling and checking go over every element a few times; passes, warm-up and clock check take some iterations. With
+  // GPUs the library's algorithms are tried, and one set of operands is read for the check of all.
+  made.setup_seconds =
+      is_gpu(platform) ? 1 + 15e-9 * elements : 0.3 + 50e-9 * elements + 6 * made.iteration_seconds.value_or(0);
   return made;
 }
 
 std::vector<Case> cases(kernels::Platform& platform, const Options& options, DataType type) {
-  const std::vector<std::int64_t> sizes = sizes_for(platform, type, options.max_gemm);
+  const std::vector<std::int64_t> sizes = sizes_for(platform, type, options);
+  const kernels::Device& device = *platform.devices()[0];
   // Says "unsupported" here, before anything runs.
   platform.devices()[0]->make_gemm(type, square(sizes[0]));
-  const double rate = assumed_cpu_rate(*platform.devices()[0], type);
   std::int64_t largest_quick = sizes[0];
   std::vector<Case> result;
   for (const std::int64_t n : sizes) {
-    const bool quick = n == sizes[0] || (is_cpu(platform) ? square(n).flop() < 0.25 * rate : n == 8192);
+    const bool quick = is_quick(platform, type, sizes, n);
     if (quick) largest_quick = n;
     result.push_back(make_case(platform, type, fmt::format("n:{}", n), n, "", quick));
   }
-  for (std::size_t i = 0; i < layer_shapes.size() && !is_cpu(platform); ++i) {
+  for (std::size_t i = 0; i < layer_shapes.size() && is_gpu(platform); ++i) {
     const auto& [m, n, k] = layer_shapes[i];
-    if (std::max({m, n, k}) <= options.max_gemm)
+    if (std::max({m, n, k}) <= options.max_gemm && fits(platform, device, options, type, layer_shapes[i]))
       result.push_back(make_case(platform, type, fmt::format("m:{},n:{},k:{}", m, n, k), static_cast<std::int64_t>(i),
                                  "layer", false));
   }
@@ -104,14 +137,16 @@ Prepared prepare(Setting& setting, DataType type) {
   const GemmShape shape = shape_of(setting.chosen);
   const auto pattern = setting.chosen.variant == "zeros" ? kernels::Pattern::zeros : kernels::Pattern::normal;
   refuse_if_slow(setting, type, shape);
+  const auto references = std::make_shared<ProductReferences>();
   return prepared_from(std::make_shared<LoadRun>(
-      setting, setting.platform.devices(), [&](kernels::Device& device, kernels::Stream& stream, std::size_t lane) {
+      setting, setting.platform.devices(), [&](kernels::Device& device, kernels::Stream& stream, std::size_t) {
         return make_gemm_load(device, stream,
                               {.type = type,
                                .shape = shape,
                                .pattern = pattern,
                                .limit_bytes = memory_limit(device, 1, options.max_bytes),
-                               .seed = options.seed + 1000 * lane});
+                               .seed = options.seed,
+                               .references = references});
       }));
 }
 

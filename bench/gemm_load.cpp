@@ -60,21 +60,26 @@ class GemmLoad final : public Load {
         return download_values(device_, stream, buffer, type, first, count);
       };
     };
-    for (const Operands& set : sets_)
-      if (set.used)
-        check_product({.shape = options_.shape,
-                       .input_type = options_.type,
-                       .output_type = gemm_->output_type(),
-                       .a = reader(*set.a, options_.type),
-                       .b = reader(*set.b, options_.type),
-                       .c = reader(*set.c, gemm_->output_type())},
-                      options_.seed);
+    ProductReferences& references = *options_.references;
+    for (std::size_t number = 0; number < sets_.size(); ++number) {
+      const Operands& set = sets_[number];
+      if (!set.used) continue;
+      const Product product{.shape = options_.shape,
+                            .input_type = options_.type,
+                            .output_type = gemm_->output_type(),
+                            .a = reader(*set.a, options_.type),
+                            .b = reader(*set.b, options_.type),
+                            .c = reader(*set.c, gemm_->output_type())};
+      references.try_emplace(number, product, options_.seed).first->second.check(product.c);
+    }
   }
 
   void spoil(kernels::Stream& stream) override {
     Buffer& output = *sets_[(turn_ - 1) % sets_.size()].c;
     const std::size_t size = kernels::storage_bytes(gemm_->output_type(), 1);
-    const auto middle = static_cast<std::size_t>(options_.shape.m * options_.shape.n) / 2;
+    const std::vector<std::size_t> columns = checked_columns(options_.shape, options_.seed);
+    const auto m = static_cast<std::size_t>(options_.shape.m);
+    const std::size_t middle = columns[columns.size() / 2] * m + m / 2;
     // The highest bit of the exponent (of the number below the sign, for integers), stored little-endian.
     flip_bit(device_, stream, output, middle * size + size - 1, 6);
   }
@@ -89,6 +94,8 @@ class GemmLoad final : public Load {
             {"data_pattern", options_.pattern == Pattern::zeros ? "zeros" : "normal"},
             {"shape", {{"m", m}, {"n", n}, {"k", k}}},
             {"sparsity", "dense"},
+            {"checked_share",
+             static_cast<double>(checked_columns(options_.shape, options_.seed).size()) / static_cast<double>(n)},
             {"sets", sets_.size()}};
   }
 

@@ -9,10 +9,12 @@ LoadRun::LoadRun(Setting& setting, std::span<kernels::Device* const> devices, co
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
     loads_.push_back(make(lanes_.device(lane), lanes_.stream(lane), lane));
   lanes_.wait();
-  passes_ = find_passes([&](int passes) {
-    passes_ = passes;
-    return setting.world.max(iterate().seconds);
-  });
+  passes_ = find_passes(
+      [&](int passes) {
+        passes_ = passes;
+        return setting.world.max(iterate().seconds);
+      },
+      wanted_seconds(setting.options));
 }
 
 Iteration LoadRun::iterate(std::size_t count) {
@@ -23,6 +25,7 @@ Iteration LoadRun::iterate(std::size_t count) {
       },
       count);
   iteration.seconds = slowest(iteration.device_seconds);
+  iteration.host_seconds = lanes_.host_seconds();
   return iteration;
 }
 

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,32 +35,6 @@ class ReferenceSum {
   double magnitude_ = 0;
   std::size_t count_ = 0;
 };
-
-// A matrix product as it was stored, read in pieces so that it need not fit the host's memory twice.
-struct Product {
-  // `count` values from element `first` of a, b or c, as doubles.
-  using Read = std::function<std::vector<double>(std::size_t first, std::size_t count)>;
-
-  kernels::GemmShape shape;  // layouts: see kernels::GemmShape
-  kernels::DataType input_type = kernels::DataType::fp64;
-  kernels::DataType output_type = kernels::DataType::fp64;
-  Read a;
-  Read b;
-  Read c;
-};
-
-// Freivalds' check, C x = A (B x) with random x of +1 and -1, row by row for each of 16 groups of columns, and 64
-// entries in full. O(n^2) work; every entry of C takes part with full weight. Tolerances are statistical and for inputs
-// of mean 0: the worst case (k u |A| |B|) is loose enough to hide a wrong entry. One entry's rounding error has the
-// standard deviation product_error() times the rms of the entries; the sum of a group of g columns may differ by 6 of
-// it times sqrt(g), one entry by 16. Integers must be exact.
-void check_product(const Product& product, std::uint64_t seed);
-
-// Standard deviation of the rounding error of one entry, relative to the rms of the entries:
-//   u_accumulate sqrt(k)   k additions onto partial sums that grow to the rms
-//   0.5 u_output           rounding to the output type (0.41 for mantissas spread evenly)
-//   sqrt(2) u_input        tf32 only: the device rounds both inputs
-double product_error(kernels::DataType input_type, kernels::DataType output_type, std::int64_t k);
 
 // Flips bit `bit` (0 is the lowest) of byte `offset` of device memory, through download() and upload().
 void flip_bit(kernels::Device& device, kernels::Stream& stream, kernels::Slice where, std::size_t offset, int bit);

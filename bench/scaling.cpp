@@ -44,12 +44,14 @@ Prepared prepare(Setting& setting, const std::string& id, const LoadRun::Make& m
   prepared.work = static_cast<double>(count) * run->work();
   prepared.conditions["ranks"] = count;
   prepared.run = [run, totals, efficiency] {
-    const double alone = run->iterate(1).seconds;
+    const Iteration single = run->iterate(1);
+    const double alone = single.seconds;
     const Iteration together = run->iterate();
     for (std::size_t rank = 0; rank < run->size(); ++rank) totals->seconds[rank] += together.device_seconds[rank];
     Iteration iteration;  // without device_seconds: its value is the total, not one of a device
     iteration.seconds = together.seconds;
     iteration.busy_seconds = alone + together.seconds;
+    iteration.host_seconds = single.host_seconds + together.host_seconds;
     iteration.also = {{efficiency, alone / together.seconds}};
     return iteration;
   };
@@ -68,9 +70,14 @@ std::size_t limit_of_rank(Setting& setting, const kernels::Device& device) {
 }
 
 Prepared prepare_memory(Setting& setting) {
-  return prepare(setting, "scaling.memory", [&](kernels::Device& device, kernels::Stream& stream, std::size_t lane) {
-    return make_memory_load(device, stream, kernels::MemoryKernel::triad, limit_of_rank(setting, device),
-                            setting.options.seed + 1000 * lane);
+  const auto sums = std::make_shared<ReferenceSums>();
+  return prepare(setting, "scaling.memory", [&](kernels::Device& device, kernels::Stream& stream, std::size_t) {
+    return make_memory_load(device, stream,
+                            {.kernel = kernels::MemoryKernel::triad,
+                             .wanted_bytes = wanted_bytes(setting.platform, device),
+                             .limit_bytes = limit_of_rank(setting, device),
+                             .seed = setting.options.seed,
+                             .sums = sums});
   });
 }
 
@@ -89,12 +96,14 @@ Prepared prepare_gemm(Setting& setting) {
   const bool cpu = setting.platform.kind() == "host";
   const std::int64_t n = std::min<std::int64_t>(setting.options.max_gemm, cpu ? 1024 : 8192);
   const DataType type = gemm_type(*setting.platform.ranks()[0], {n, n, n});
-  return prepare(setting, "scaling.gemm", [&](kernels::Device& device, kernels::Stream& stream, std::size_t lane) {
+  const auto references = std::make_shared<ProductReferences>();
+  return prepare(setting, "scaling.gemm", [&](kernels::Device& device, kernels::Stream& stream, std::size_t) {
     return make_gemm_load(device, stream,
                           {.type = type,
                            .shape = {n, n, n},
                            .limit_bytes = limit_of_rank(setting, device),
-                           .seed = setting.options.seed + 1000 * lane});
+                           .seed = setting.options.seed,
+                           .references = references});
   });
 }
 

@@ -10,8 +10,10 @@
 #include <stdexcept>
 
 #include "bench/facts_json.h"
+#include "bench/worker/agreement.h"
 #include "bench/worker/clock_check.h"
 #include "bench/worker/describe.h"
+#include "bench/worker/process_values.h"
 
 namespace claimcheck::bench {
 
@@ -28,20 +30,46 @@ void suffer(Fault::Kind kind) {
     for (;;) pause();
 }
 
+kernels::Error made_failure() {
+  return kernels::Error({.outcome = kernels::Outcome::failed,
+                         .library = "claimcheck",
+                         .code = {},
+                         .text = "a failure that a test asked for",
+                         .remedy = {}});
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
 }  // namespace
 
 template <class Work>
 void CaseRun::guarded(Work work) {
   try {
     work();
+  } catch (const kernels::PeersFailed& peers) {
+    failure_ = agreed_failure(session_.world, peers.reports());
   } catch (...) {
-    failure_ = current_failure();
+    failure_ = agree(session_.world, current_failure());
   }
+}
+
+template <class Work>
+void CaseRun::phase(Work work) {
+  bool agreed = true;
+  guarded([&] {
+    work();
+    agreed = false;
+  });
+  if (!agreed) failure_ = agree(session_.world, failure_);
 }
 
 bool CaseRun::fault(Fault::Kind kind) const {
   const std::optional<Fault>& fault = session_.options.fault;
-  return fault && fault->kind == kind && fault->id == id();
+  return fault && fault->kind == kind && fault->id == id() &&
+         fault->process.value_or(session_.world.process()) == session_.world.process();
 }
 
 void CaseRun::call(benchmark::State& state) {
@@ -55,13 +83,14 @@ void CaseRun::begin() {
   begun_ = true;
   session_.events.begin(id());
   failure_ = listed_.failure;
-  if (!failure_) guarded([&] { prepare(); });
+  if (!failure_) phase([&] { prepare(); });
 }
 
 void CaseRun::prepare() {
   Events& events = session_.events;
   events.heartbeat(id(), "prepare");
-  Setting setting{session_.platform, session_.world, session_.options.benchmarks, listed_.chosen};
+  Setting setting{session_.platform, session_.world, session_.options.benchmarks, listed_.chosen, session_.group};
+  if (fault(Fault::Kind::fail)) throw made_failure();
   prepared_ = listed_.benchmark->prepare(setting);
   timed_iteration();
   events.heartbeat(id(), "verify");
@@ -73,7 +102,8 @@ void CaseRun::prepare() {
     if (!is_virtual(session_.platform)) check_clock();
   }
   events.heartbeat(id(), "measure");
-  if (session_.options.fault && session_.options.fault->id == id()) suffer(session_.options.fault->kind);
+  for (const Fault::Kind kind : {Fault::Kind::crash, Fault::Kind::exit, Fault::Kind::hang})
+    if (fault(kind)) suffer(kind);
   start_watches();
 }
 
@@ -90,6 +120,7 @@ Iteration CaseRun::timed_iteration() {
                           .code = {},
                           .text = fmt::format("the device's timer gave {} s for one iteration", iteration.seconds),
                           .remedy = {}});
+  own_seconds_ = iteration.seconds;
   // The slowest process counts, and all take the same number of iterations.
   iteration.seconds = session_.world.max(iteration.seconds);
   return iteration;
@@ -102,9 +133,10 @@ void CaseRun::warm_up() {
   std::deque<double> last;
   double spent = 0;
   for (;;) {
-    const double seconds = timed_iteration().seconds;
+    const Iteration iteration = timed_iteration();
+    const double seconds = iteration.seconds;
     session_.events.heartbeat(id(), "warm_up");
-    spent += seconds;
+    spent += session_.world.max(iteration.whole_seconds());
     last.push_back(seconds);
     if (last.size() < steady_count) continue;
     if (last.size() > steady_count) last.pop_front();
@@ -120,9 +152,11 @@ void CaseRun::check_clock() {
   for (int attempt = 0; attempt < 5; ++attempt) {
     ClockComparison comparison;
     while (comparison.host_seconds < enough_seconds) {
+      const double before = comparison.seconds_so_far();
       const Iteration iteration = timed_iteration();
-      comparison.device_seconds += std::max(iteration.seconds, iteration.busy_seconds);
-      comparison.host_seconds = session_.world.max(comparison.seconds_so_far());
+      const double called = comparison.seconds_so_far() - before;
+      comparison.device_seconds += iteration.whole_seconds();
+      comparison.host_seconds += session_.world.max(iteration.host_seconds > 0 ? iteration.host_seconds : called);
       ++comparison.iterations;
     }
     disagreement = comparison.disagreement();
@@ -137,12 +171,16 @@ void CaseRun::check_clock() {
 
 void CaseRun::measure(benchmark::State& state) {
   Call call;
+  Call own;
   while (state.KeepRunning()) {
     guarded([&] {
-      const Iteration iteration = timed_iteration();
+      if (fault(Fault::Kind::fail_later)) throw made_failure();
+      Iteration iteration = timed_iteration();
       call.add(iteration);
-      state.SetIterationTime(iteration.seconds);
+      state.SetIterationTime(session_.world.max(iteration.whole_seconds()));
       session_.events.heartbeat(id(), "measure");
+      iteration.seconds = own_seconds_;
+      own.add(iteration);
     });
     if (failure_) {
       state.SkipWithError(failure_->reason.c_str());  // a loop may be left only after this
@@ -152,6 +190,7 @@ void CaseRun::measure(benchmark::State& state) {
   const std::vector<double> sample = samples(*listed_.benchmark, prepared_->work, std::span(&call, 1));
   if (!sample.empty()) state.counters[listed_.benchmark->metric] = sample[0];
   calls_.push_back(std::move(call));
+  own_calls_.push_back(std::move(own));
 }
 
 void CaseRun::start_watches() {
@@ -166,9 +205,10 @@ void CaseRun::stop_watches() {
 bool CaseRun::finish(int repetitions) {
   if (finished_ || !begun_) return true;
   finished_ = true;
-  guarded([&] {
+  const bool failed = failure_.has_value();  // in all processes
+  phase([&] {
     stop_watches();
-    if (failure_) return;
+    if (failed) return;
     // What went wrong under load shows only now.
     session_.events.heartbeat(id(), "verify");
     if (fault(Fault::Kind::wrong_later)) spoil();
@@ -187,9 +227,16 @@ bool CaseRun::finish(int repetitions) {
   return !(failure_ && failure_->context_dead);
 }
 
-nlohmann::json CaseRun::conditions(int repetitions) const {
+nlohmann::json CaseRun::conditions(const std::string& metric, int repetitions) const {
   nlohmann::json result =
       prepared_ && prepared_->conditions.is_object() ? prepared_->conditions : nlohmann::json::object();
+  if (prepared_ && prepared_->also_conditions.contains(metric)) result.update(prepared_->also_conditions[metric]);
+  if (session_.world.processes() > 1) {
+    const auto processes = static_cast<std::size_t>(session_.world.processes());
+    if (!result.contains("ranks") && prepared_) result["ranks"] = processes * prepared_->devices.size();
+    result["processes"] = processes;
+    result["nodes"] = session_.world.nodes();
+  }
   result["method"] = listed_.benchmark->method;
   result["seed"] = session_.options.benchmarks.seed;
   result["min_time_seconds"] = session_.options.benchmarks.min_time_seconds;
@@ -211,15 +258,30 @@ std::vector<nlohmann::json> CaseRun::device_values(std::span<const Call> calls,
   return result;
 }
 
+// Of process 0; what others measured for themselves as numbers beside it.
+nlohmann::json CaseRun::evidence(const std::vector<double>& own_values) {
+  nlohmann::json evidence = nlohmann::json::object();
+  if (sensors_.size() == 1) evidence = sensors_[0];
+  if (sensors_.size() > 1) evidence["devices"] = sensors_;
+  if (failure_ || !prepared_) return evidence;
+  if (prepared_->evidence) evidence.update(prepared_->evidence());
+  ProcessValue mine;
+  for (const Call& call : own_calls_) mine.seconds += call.seconds;
+  if (!own_values.empty()) mine.value = median(own_values);
+  if (!prepared_->devices.empty()) mine.name = prepared_->devices[0]->facts().name;
+  evidence.update(process_values(session_.world, mine));
+  return evidence;
+}
+
 void CaseRun::report(int repetitions) {
   const Benchmark& benchmark = *listed_.benchmark;
   const std::span<const Call> calls =
       failure_ ? std::span<const Call>{} : repetitions_of(calls_, static_cast<std::size_t>(repetitions));
   const std::vector<double> headline = prepared_ ? samples(benchmark, prepared_->work, calls) : std::vector<double>{};
-  nlohmann::json evidence = nlohmann::json::object();
-  if (sensors_.size() == 1) evidence = sensors_[0];
-  if (sensors_.size() > 1) evidence["devices"] = sensors_;
-  if (prepared_ && prepared_->evidence && !failure_) evidence.update(prepared_->evidence());
+  const nlohmann::json evidence =
+      this->evidence(failure_ ? std::vector<double>{}
+                              : samples(benchmark, prepared_->work,
+                                        repetitions_of(own_calls_, static_cast<std::size_t>(repetitions))));
 
   const auto print = [&](const std::string& metric, const std::string& unit, const std::vector<double>& values,
                          const std::vector<nlohmann::json>& devices) {
@@ -232,7 +294,7 @@ void CaseRun::report(int repetitions) {
                                  {"status", kernels::to_string(failure ? failure->outcome : kernels::Outcome::ok)},
                                  {"reason", failure ? failure->reason : std::string{}},
                                  {"samples", values},
-                                 {"conditions", conditions(repetitions)},
+                                 {"conditions", conditions(metric, repetitions)},
                                  {"devices", devices},
                                  {"evidence", evidence},
                                  {"virtual", is_virtual(session_.platform)}});

@@ -22,6 +22,7 @@ struct Session {
   kernels::World& world;
   const WorkerOptions& options;
   Events& events;
+  std::shared_ptr<kernels::Group> group = {};  // of all ranks, for the cases that want one
   int measured = 0;
 };
 
@@ -50,12 +51,17 @@ class CaseRun {
   void stop_watches();
   void report(int repetitions);
   std::vector<nlohmann::json> device_values(std::span<const Call> calls, const std::vector<double>& headline) const;
-  nlohmann::json conditions(int repetitions) const;
+  nlohmann::json conditions(const std::string& metric, int repetitions) const;
+  nlohmann::json evidence(const std::vector<double>& own_values);
   bool fault(Fault::Kind kind) const;
 
-  // Runs `work`; an exception becomes this case's failure.
+  // Runs `work`, in which all processes make the same calls of the world; an exception becomes the failure of this case
+  // in all processes.
   template <class Work>
   void guarded(Work work);
+  // The same, and no process goes on before all have done it.
+  template <class Work>
+  void phase(Work work);
 
   Session& session_;
   ListedCase listed_;
@@ -66,6 +72,8 @@ class CaseRun {
   std::vector<std::unique_ptr<kernels::Watch>> watches_;
   std::vector<nlohmann::json> sensors_;  // of each watched device
   std::vector<Call> calls_;
+  std::vector<Call> own_calls_;  // the same without regard to other processes
+  double own_seconds_ = 0;       // of the last iteration
 };
 
 }  // namespace claimcheck::bench

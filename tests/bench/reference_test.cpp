@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "bench/product.h"
+
 namespace claimcheck::bench {
 namespace {
 

@@ -287,16 +287,25 @@ TEST(FactsJson, TheUnknownIsNull) {
 
 // ---------------------------------------------------------------------------------------------- passes
 
-TEST(FindPasses, FillsTwoMilliseconds) {
-  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-5; }), 200);
-  EXPECT_EQ(find_passes([](int passes) { return passes * 5e-3; }), 1);
-  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-9; }), 1000);
-  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-9; }, 20), 20);
+TEST(FindPasses, FillsTheTimeWanted) {
+  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-5; }, 2e-3), 200);
+  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-5; }, 1e-4), 10);
+  EXPECT_EQ(find_passes([](int passes) { return passes * 5e-3; }, 2e-3), 1);
+  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-9; }, 2e-3), 400) << "what a stream surely holds";
+  EXPECT_EQ(find_passes([](int passes) { return passes * 1e-9; }, 2e-3, 20), 20);
 }
 
 TEST(FindPasses, LooksAgainWhereStartingTakesMostOfTheTime) {
-  // 50 us to start, 2 us a pass: from one pass alone 39 passes would seem enough.
-  EXPECT_GT(find_passes([](int passes) { return 50e-6 + passes * 2e-6; }), 600);
+  // 50 us to start, 6 us a pass: from one pass alone 36 passes would seem enough.
+  EXPECT_GT(find_passes([](int passes) { return 50e-6 + passes * 6e-6; }, 2e-3), 300);
+}
+
+TEST(WantedSeconds, ShrinkWithTheMinimumTime) {
+  Options options;
+  options.min_time_seconds = 0.5;
+  EXPECT_DOUBLE_EQ(wanted_seconds(options), 2e-3);
+  options.min_time_seconds = 0.01;
+  EXPECT_DOUBLE_EQ(wanted_seconds(options), 2e-4);
 }
 
 }  // namespace
