@@ -299,10 +299,12 @@ class NcclGroup final : public Group {
     if (!nccl_output_is_ours()) facts.emplace_back("output", "NCCL_DEBUG is the user's: not read");
     const Facts used = log_.facts();
     facts.insert(facts.end(), used.begin(), used.end());
-    // NCCL names an algorithm for collectives only.
+    // NCCL names an algorithm and a protocol for collectives only: what is there is of an earlier one.
     if (point_to_point_)
-      for (auto& [name, fact] : facts)
+      for (auto& [name, fact] : facts) {
         if (name == "algorithm") fact.emplace<std::string>("point_to_point");
+        if (name == "protocol" || name == "algorithm_bytes") fact.emplace<std::monostate>();
+      }
     return facts;
   }
 

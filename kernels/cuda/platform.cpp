@@ -49,10 +49,12 @@ std::string plain_uuid(const cudaUUID_t& uuid) {
 std::vector<std::string> visible_uuids(Nvml* nvml) {
   std::vector<std::string> uuids;
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return uuids;
+  ignore(cudaGetDeviceCount(&count));
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) continue;
+    const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+    ignore(status);
+    if (status != cudaSuccess) continue;
     const std::string uuid = plain_uuid(properties.uuid);
     const NvmlDevice* known = nvml == nullptr ? nullptr : nvml->find(uuid, "");
     uuids.push_back(known == nullptr || known->uuid().empty() ? uuid : known->uuid());
