@@ -16,11 +16,13 @@ void Call::add(const Iteration& iteration) {
 }
 
 std::optional<double> unit_factor(std::string_view unit) {
-  static constexpr std::array<std::pair<std::string_view, double>, 10> factors = {{{"GB/s", 1e9},
+  static constexpr std::array<std::pair<std::string_view, double>, 12> factors = {{{"GB/s", 1e9},
                                                                                    {"TFLOPS", 1e12},
                                                                                    {"GFLOPS", 1e9},
                                                                                    {"TOPS", 1e12},
                                                                                    {"IOPS", 1},
+                                                                                   {"tokens/s", 1},
+                                                                                   {"samples/s", 1},
                                                                                    {"1", 1},
                                                                                    {"s", 1},
                                                                                    {"ms", 1e-3},

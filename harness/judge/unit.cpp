@@ -40,6 +40,8 @@ constexpr std::array units = {
     Unit{"min", "time", 60},
     Unit{"1", "ratio", 1},
     Unit{"%", "ratio", 0.01},
+    Unit{"tokens/s", "tokens", 1},
+    Unit{"samples/s", "samples", 1},
     Unit{"IOPS", "io", 1},
     Unit{"kIOPS", "io", 1e3},
     Unit{"MIOPS", "io", 1e6},

@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/arithmetic.h"
 #include "kernels/cuda/buffer.h"
+#include "kernels/cuda/cufile.h"
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/launches.h"
 #include "kernels/cuda/stream.h"
@@ -81,6 +82,11 @@ class CudaDevice final : public Device {
   std::unique_ptr<VectorChains> make_vector(VectorOp op) override { return cuda::make_vector(gpu_, op); }
   std::unique_ptr<TensorTiles> make_tensor(DataType type) override { return cuda::make_tensor(gpu_, type); }
   void launch_empty(Stream& stream) override;
+  std::unique_ptr<Neural> make_neural() override { return cuda::make_neural(gpu_); }
+  void order(Stream& later, Stream& earlier) override { wait_for(cuda(later), cuda(earlier)); }
+  std::unique_ptr<DirectFile> open_direct_file(int descriptor, Buffer& memory) override {
+    return cuda::open_direct_file(cufile_library(), gpu_.ordinal, descriptor, memory);
+  }
 
  private:
   Launch launch_on(Stream& stream) const { return {cuda(stream).handle(), gpu_.facts.compute_units}; }

@@ -105,6 +105,16 @@ void* CudaStream::scratch(std::size_t size_bytes) {
   return scratch_;
 }
 
+void wait_for(CudaStream& later, CudaStream& earlier) {
+  cudaEvent_t passed = nullptr;
+  const Current current(earlier.ordinal());
+  check(cudaEventCreateWithFlags(&passed, cudaEventDisableTiming));
+  const cudaError_t recorded = cudaEventRecord(passed, earlier.handle());
+  const cudaError_t waits = recorded == cudaSuccess ? cudaStreamWaitEvent(later.handle(), passed, 0) : recorded;
+  ignore(cudaEventDestroy(passed));  // CUDA keeps it until it has passed
+  check(waits);
+}
+
 CudaStream& cuda(Stream& stream) { return static_cast<CudaStream&>(stream); }
 
 namespace {

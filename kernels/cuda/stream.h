@@ -50,6 +50,9 @@ bool any_stuck_work();
 
 CudaStream& cuda(Stream& stream);
 
+// What is enqueued on `later` from now on waits for what is on `earlier` now.
+void wait_for(CudaStream& later, CudaStream& earlier);
+
 std::unique_ptr<Timer> make_timer(int ordinal);
 
 // A held stream takes about 1000 operations; then CUDA makes the host wait for room, which never comes while the gate

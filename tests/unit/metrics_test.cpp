@@ -30,8 +30,17 @@ TEST(metrics, keys_are_unique_and_well_formed) {
 
 TEST(metrics, the_unit_is_what_the_key_ends_with) {
   const std::vector<std::pair<std::string, std::string>> units = {
-      {".gbps", "GB/s"}, {".tflops", "TFLOPS"}, {".tops", "TOPS"},    {".us", "us"},
-      {".ns", "ns"},     {".iops", "IOPS"},     {".efficiency", "1"},
+      {".gbps", "GB/s"},
+      {".tflops", "TFLOPS"},
+      {".tops", "TOPS"},
+      {".us", "us"},
+      {".ns", "ns"},
+      {".iops", "IOPS"},
+      {".efficiency", "1"},
+      {".share", "1"},
+      {".seconds", "s"},
+      {".tokens_per_second", "tokens/s"},
+      {".samples_per_second", "samples/s"},
   };
   for (const Metric& metric : metrics()) {
     std::string unit;
@@ -39,8 +48,8 @@ TEST(metrics, the_unit_is_what_the_key_ends_with) {
       if (metric.key.ends_with(end)) unit = name;
     }
     EXPECT_EQ(metric.unit, unit) << metric.key;
-    const bool time = unit == "us" || unit == "ns";
-    EXPECT_EQ(metric.better == Better::lower, time) << metric.key;
+    const bool time = unit == "us" || unit == "ns" || unit == "s";
+    EXPECT_EQ(metric.better == Better::lower, time || metric.key.ends_with(".share")) << metric.key;
     EXPECT_EQ(metric.select == Select::min, time || unit == "1") << metric.key;
   }
 }

@@ -68,6 +68,15 @@ CLAIMCHECK_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t st
   return result(enqueue(*known, Work{.kind = {}, .name = "cudaEventRecord"}, &event->recorded));
 }
 
+CLAIMCHECK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  if (const cudaError_t status = enter("cudaStreamWaitEvent", cudaErrorLaunchFailure)) return status;
+  Stream* known = as_stream(stream);
+  if (known == nullptr || event == nullptr || flags != cudaEventWaitDefault)
+    return failed(cudaErrorInvalidResourceHandle);
+  if (event->recorded) wait_for(*known, event->recorded);
+  return cudaSuccess;
+}
+
 CLAIMCHECK_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   if (const cudaError_t status = enter("cudaEventElapsedTime", cudaErrorLaunchFailure)) return status;
   if (!start->timing || !stop->timing || !start->recorded || !stop->recorded || start->device != stop->device)
