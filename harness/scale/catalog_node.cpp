@@ -118,9 +118,9 @@ bool add_links(const Accelerator& accelerator, Machine& machine) {
   machine.facts.push_back(rate_fact("ring inside a node", fabric.ring_rate,
                                     fmt::format("PCIe {:.0f}.0 x{:.0f} as NCCL counts it", *generation, lanes), true));
   machine.notes.push_back(
-      "All-reduce over PCIe depends on switches, CPUs and shared uplinks that the catalog does not know: measured "
-      "nodes "
-      "reach between a third and all of this estimate.");
+      "All-reduce over PCIe depends on switches, CPUs and shared uplinks that the catalog does not know: it may be "
+      "well "
+      "below this estimate.");
   return true;
 }
 

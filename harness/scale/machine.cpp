@@ -19,6 +19,14 @@ namespace {
 constexpr double latency_bytes = 8;  // the message of allreduce.latency.us
 constexpr double limit_share = 0.95;
 
+// Of ranks or nodes; unset where the result does not say or says nonsense.
+std::optional<int> count_of(const Measurement& measurement, const char* name) {
+  constexpr double most = 1e8;
+  const nlohmann::json count = condition_of(measurement, name);
+  if (!count.is_number() || !(count.get<double>() >= 1) || count.get<double>() > most) return std::nullopt;
+  return static_cast<int>(count.get<double>());
+}
+
 std::optional<TimedSize> timed(const Measurement& measurement, int ranks) {
   const double value = *measurement.value;
   if (!(value > 0)) return std::nullopt;
@@ -230,12 +238,11 @@ std::vector<Curve> measured_curves(const Document& document) {
       const bool latency = measurement.metric == "allreduce.latency.us";
       if (!latency && measurement.metric != "allreduce.busbw.gbps") continue;
       if (!measurement.usable() || !counts(document, measurement) || in_place(measurement) != want_in_place) continue;
-      const nlohmann::json ranks = condition_of(measurement, "ranks");
-      if (!ranks.is_number() || ranks.get<double>() < 2) continue;
-      const nlohmann::json nodes = condition_of(measurement, "nodes");
-      const int node_count = nodes.is_number() ? std::max(1, nodes.get<int>()) : 1;
-      if (const auto point = timed(measurement, ranks.get<int>())) {
-        Curve& curve = curve_of(curves, node_count, ranks.get<int>());
+      const auto ranks = count_of(measurement, "ranks");
+      if (!ranks || *ranks < 2) continue;
+      const int nodes = count_of(measurement, "nodes").value_or(1);
+      if (const auto point = timed(measurement, *ranks)) {
+        Curve& curve = curve_of(curves, nodes, *ranks);
         add_point(curve, *point, latency);
         note_algorithm(curve, measurement, point->bytes);
       }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/error.h"
+#include "harness/judge/number.h"
 #include "harness/report/quantity.h"
 
 namespace claimcheck::scale {
@@ -198,7 +199,7 @@ class Builder {
     if (std::any_of(strong.begin(), strong.end(), too_few)) {
       machine_.notes.push_back(
           fmt::format("{} sequences are fewer than one a GPU where strong scaling shows no step: --global-batch.",
-                      number_text(training["global_batch"].get<double>())));
+                      exact_text(training["global_batch"].get<double>())));
     }
     if (options_.model.layers == 0) {
       machine_.notes.push_back(

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/judge/machine.h"
+#include "harness/judge/number.h"
 #include "harness/report/layout.h"
 #include "harness/report/quantity.h"
 #include "harness/scale/scale.h"
@@ -75,9 +76,9 @@ std::string training_heading(const json& training) {
       "{}: {} parameters, {} tokens a sequence, {} sequences a GPU (weak) or {} in all (strong); {} TFLOPS a GPU ({} "
       "products x {} step share); gradients of {} in buckets of {}{}",
       text_at(model, "name"), number_text(model.at("parameters").get<double>() / 1e9) + " G",
-      number_text(training.at("sequence")), number_text(training.at("batch_per_gpu")),
-      number_text(training.at("global_batch")), number_text(training.at("gpu_tflops")), text_at(training, "data_type"),
-      number_text(training.at("step_share")), binary_bytes_text(training.at("gradient_bytes")),
+      exact_text(training.at("sequence")), exact_text(training.at("batch_per_gpu")),
+      exact_text(training.at("global_batch")), number_text(training.at("gpu_tflops")), text_at(training, "data_type"),
+      exact_text(training.at("step_share")), binary_bytes_text(training.at("gradient_bytes")),
       binary_bytes_text(training.at("bucket_bytes")),
       training.at("overlap").get<bool>() ? ", overlapped with backward" : ", after backward");
 }
@@ -101,12 +102,12 @@ std::string training_text(const json& training) {
       table.add({{kind},
                  {std::to_string(row.at("nodes").get<int>())},
                  {std::to_string(row.at("gpus").get<int>())},
-                 {number_text(row.at("batch_per_gpu"))},
+                 {exact_text(row.at("batch_per_gpu"))},
                  {time_cell(row.at("step_seconds"))},
                  {time_cell(row.at("compute_seconds"))},
                  {time_cell(row.at("allreduce_seconds"))},
                  {time_cell(row.at("exposed_seconds"))},
-                 {efficiency.is_number() ? percent_text(efficiency) : "-"},
+                 {efficiency.is_number() ? share_text(efficiency) : "-"},
                  {tokens.is_number() ? rate_text(tokens) : "-"}});
     }
   }

@@ -66,17 +66,21 @@ double flops_per_token(const TrainingModel& model, double sequence) {
 Step training_step(double compute_seconds, const Gradients& gradients, const std::function<double(double)>& allreduce) {
   Step step;
   step.compute_seconds = compute_seconds;
-  const double whole = allreduce(std::min(gradients.bucket_bytes, gradients.bytes));
   const double backward = compute_seconds * backward_share;
-  double done = 0;
-  double finished = 0;  // since backward began
-  while (done < gradients.bytes) {
-    const double bucket = std::min(gradients.bucket_bytes, gradients.bytes - done);
-    done += bucket;
-    const double seconds = bucket < gradients.bucket_bytes ? allreduce(bucket) : whole;
-    const double ready = gradients.overlap ? backward * done / gradients.bytes : backward;
-    finished = std::max(finished, ready) + seconds;
-    step.allreduce_seconds += seconds;
+  const auto ready = [&](double bytes) { return gradients.overlap ? backward * bytes / gradients.bytes : backward; };
+  const double full = std::floor(gradients.bytes / gradients.bucket_bytes);  // buckets
+  double finished = 0;                                                       // since backward began
+  if (full > 0) {
+    // Equal buckets that become ready at equal distances queue either from the first or not at all.
+    const double each = allreduce(gradients.bucket_bytes);
+    finished = std::max(ready(gradients.bucket_bytes) + full * each, ready(full * gradients.bucket_bytes) + each);
+    step.allreduce_seconds = full * each;
+  }
+  const double rest = gradients.bytes - full * gradients.bucket_bytes;
+  if (rest > 0) {
+    const double last = allreduce(rest);
+    finished = std::max(finished, ready(gradients.bytes)) + last;
+    step.allreduce_seconds += last;
   }
   step.exposed_seconds = std::max(0.0, finished - backward);
   return step;
