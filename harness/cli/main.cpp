@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "harness/cli/commands.h"
+#include "harness/terminal_text.h"
 
 int main(int argc, char** argv) {
   using namespace claimcheck;
@@ -39,13 +40,14 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "claimcheck: {} (see `claimcheck --help`)\n", error.what());
+    fmt::print(stderr, "claimcheck: {} (see `claimcheck --help`)\n", sanitised_text(error.what()));
     return static_cast<int>(ExitCode::usage);
   } catch (const UserError& error) {
-    fmt::print(stderr, "claimcheck: {}\n", error.what());
+    fmt::print(stderr, "claimcheck: {}\n", sanitised_text(error.what()));
     return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "claimcheck: unexpected error: {}. Please report it with the command you ran.\n", error.what());
+    fmt::print(stderr, "claimcheck: unexpected error: {}. Please report it with the command you ran.\n",
+               sanitised_text(error.what()));
     return static_cast<int>(ExitCode::incomplete);
   }
   return static_cast<int>(global.exit_code);

@@ -32,13 +32,13 @@ json terms_json(const Quote& on_demand, const Quote& reserved, double years) {
 }
 
 std::string terms_text(const json& terms) {
-  const std::string currency = terms["currency"];
-  const double saving = terms["saving"];
-  const double even = terms["break_even_utilisation"];
+  const std::string currency = terms.at("currency");
+  const double saving = terms.at("saving");
+  const double even = terms.at("break_even_utilisation");
   const auto line = [&](const char* name, const char* hourly, const char* total) {
     return fmt::format(" {:<10}  {:>14} an hour  {:>16} over {} years ({:.0f} hours)\n", name,
-                       price_text(terms[hourly], currency), total_text(terms[total], currency),
-                       exact_text(terms["years"]), terms["hours"].get<double>());
+                       price_text(terms.at(hourly), currency), total_text(terms.at(total), currency),
+                       exact_text(terms.at("years")), terms.at("hours").get<double>());
   };
   std::string text = "TERMS     total against total, every hour paid\n";
   text += line("on demand", "on_demand_per_hour", "on_demand_total");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/cost/list_price.h"
+
 namespace claimcheck {
 
 nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform, const Catalog& catalog) {
@@ -16,18 +18,20 @@ nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform,
             {"as_of", nullptr}};
   }
   if (platform == nullptr) return nullptr;
-  const Price* cheapest = nullptr;
-  for (const Price* price : catalog.prices_of(*platform)) {
-    if (price->term != term || !price->per_hour) continue;
-    if (cheapest == nullptr || *price->per_hour < *cheapest->per_hour) cheapest = price;
+  // The same line `claimcheck cost` takes: of each region its latest.
+  const std::vector<ListPrice> cheapest = cheapest_by_term(list_prices(catalog, *platform));
+  const std::string wanted = settings.currency.empty() ? "USD" : settings.currency;
+  const ListPrice* chosen = nullptr;
+  for (const ListPrice& price : cheapest) {
+    if (price.term == term && (chosen == nullptr || price.currency == wanted)) chosen = &price;
   }
-  if (cheapest == nullptr) return nullptr;
-  return {{"per_hour", *cheapest->per_hour},
-          {"currency", cheapest->currency},
+  if (chosen == nullptr) return nullptr;
+  return {{"per_hour", chosen->per_node},
+          {"currency", chosen->currency},
           {"term", term},
-          {"unit", cheapest->unit == "instance-hour" ? "node-hour" : cheapest->unit},
-          {"source", fmt::format("catalog {} ({})", cheapest->place, cheapest->region)},
-          {"as_of", cheapest->as_of.empty() ? nlohmann::json(nullptr) : nlohmann::json(cheapest->as_of)}};
+          {"unit", "node-hour"},
+          {"source", fmt::format("catalog {} ({})", chosen->price->place, chosen->region)},
+          {"as_of", chosen->as_of.empty() ? nlohmann::json(nullptr) : nlohmann::json(chosen->as_of)}};
 }
 
 std::string cost_of(const nlohmann::json& price, double seconds, int devices) {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
+#include "harness/cli/terminal.h"
 #include "harness/cost/cost.h"
 #include "harness/judge/judge.h"
 #include "harness/report/format.h"
@@ -160,7 +160,7 @@ ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirec
     fmt::print("{}\n", to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     ReportOptions options;
-    options.colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+    options.colour = cli::takes_colour(STDOUT_FILENO);
     fmt::print("{}", render_text(document, options));
     fmt::print("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
                static_cast<int>(code));

@@ -1,41 +1,11 @@
-"""claimcheck run end to end on the CPU: results, failures of the worker, of the harness and of the disk."""
-
+"""claimcheck run end to end on the CPU: results, claims, bad input, and the commands around it."""
 import json
 import os
-import pathlib
-import shutil
-import signal
-import subprocess
-import tempfile
 import time
 import unittest
 
-from support import claimcheck, program, validate
-
-SIZES = ["--device", "host", "--repetitions", "3", "--max-bytes", "4MiB", "--max-gemm", "128", "--file-bytes", "4MiB"]
-TINY = [*SIZES, "--min-time", "0.01"]
-MEASURED = ("ok", "unstable")  # so short, and beside other tests, repetitions may vary widely
-THREE = ["--only", "memory.copy,memory.triad,gemm.fp32"]
-
-
-class RunTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="claimcheck-run-"))
-        self.out = self.folder / "out"
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def run_tiny(self, *more, out=None, **keywords):
-        return claimcheck("run", *TINY, "--out", str(out or self.out), *more, **keywords)
-
-    def result(self, out=None):
-        document = json.loads(((out or self.out) / "result.json").read_text())
-        validate(document, "result")
-        return document
-
-    def by_benchmark(self, document):
-        return {one["id"].split("/")[0]: one for one in document["measurements"]}
+from run_support import MEASURED, THREE, TINY, RunTest
+from support import claimcheck, validate
 
 
 class Whole(RunTest):
@@ -71,6 +41,22 @@ class Whole(RunTest):
         self.assertRegex(done.stderr, r"(?m)^\[1/\d+\] \S+ +([\d.e+-]+ (GB/s|TFLOPS)|unstable: )")
         self.assertEqual(len(done.stderr.splitlines()), 1 + len(self.result()["run"]["plan"]["benchmarks"]))
         self.assertNotIn("\033", done.stderr)
+
+    def test_environment_gives_defaults_that_are_recorded(self):
+        environment = {"CLAIMCHECK_MIN_TIME": "0.01", "CLAIMCHECK_MAX_BYTES": "4MiB", "CLAIMCHECK_MAX_GEMM": "64",
+                       "CLAIMCHECK_FILE_BYTES": "4MiB"}
+        done = claimcheck("run", "--device", "host", "--repetitions", "3", "--out", str(self.out), "--only", "gemm.fp32",
+                          "--max-gemm", "128", environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = self.result()
+        options = document["run"]["options"]
+        self.assertEqual(options["min_time_seconds"], 0.01)
+        self.assertEqual(options["max_bytes"], 4 << 20)
+        self.assertEqual(options["file_bytes"], 4 << 20)
+        self.assertEqual(options["max_gemm"], 128, "the command line has the last word")
+        self.assertIn("gemm.fp32/n:128", [one["id"] for one in document["measurements"]])
+        resumed = claimcheck("run", "--resume", "--out", str(self.out), environment=environment)
+        self.assertNotIn("not with --resume", resumed.stderr, "the environment is no option given again")
 
     def test_dry_run_measures_nothing(self):
         done = self.run_tiny("--dry-run", "--price", "36")
@@ -164,206 +150,6 @@ class BadInput(RunTest):
     def test_no_cuda_worker_is_exit_3(self):
         done = claimcheck("run", "--device", "cuda", "--out", str(self.out))
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
-
-
-class WorkerFaults(RunTest):
-    def faulty(self, fault, *more):
-        return self.run_tiny(*THREE, f"--worker-option=--fault={fault}", *more)
-
-    def check(self, done, status, reason):
-        document = self.result()
-        found = self.by_benchmark(document)
-        self.assertEqual(found["memory.triad"]["status"], status)
-        self.assertIn(reason, found["memory.triad"]["reason"])
-        self.assertIn(found["memory.copy"]["status"], MEASURED)
-        self.assertIn(found["gemm.fp32"]["status"], MEASURED)
-        self.assertIsNone(found["memory.triad"]["value"])
-        self.assertNotEqual(done.returncode, 0)  # never 0 with an error inside
-        return document
-
-    def test_crash(self):
-        self.check(self.faulty("crash:memory.triad"), "crashed", "SIGSEGV")
-
-    def test_hang(self):
-        start = time.monotonic()
-        done = self.faulty("hang:memory.triad", "--benchmark-timeout", "1")
-        self.check(done, "timed_out", "stopped after")
-        self.assertLess(time.monotonic() - start, 20)
-
-    def test_exit(self):
-        self.check(self.faulty("exit:memory.triad"), "crashed", "exited with code 3")
-
-    def test_wrong_result_has_no_number(self):
-        self.check(self.faulty("wrong:memory.triad"), "wrong_result", "")
-
-    def test_garbage_is_no_harm(self):
-        done = self.faulty("garbage:memory.triad")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(self.by_benchmark(self.result())["memory.triad"]["status"], MEASURED)
-
-    def test_wrong_result_fails_a_claim_on_it(self):
-        done = self.faulty("wrong:memory.triad", "--claim", "memory.triad.gbps>=0.001")
-        self.assertEqual(self.result()["verdicts"][0]["verdict"], "not_measured")
-        self.assertEqual(done.returncode, 4)
-
-
-def worker_of(harness_pid):
-    """The pid of the measuring worker below a harness, or None."""
-    children = pathlib.Path(f"/proc/{harness_pid}/task/{harness_pid}/children").read_text().split()
-    for child in children:
-        try:
-            words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if any(word.startswith(b"--only=") for word in words):
-            return int(child)
-    return None
-
-
-class Killed(RunTest):
-    ARGUMENTS = ["--only", "memory,gemm.fp32"]
-
-    def start(self, *more):
-        return subprocess.Popen([program("claimcheck"), "run", *SIZES, "--min-time", "0.1", *self.ARGUMENTS, "--out",
-                                 str(self.out), *more],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def journal(self):
-        try:
-            return [json.loads(line) for line in (self.out / "journal.jsonl").read_text().splitlines(keepends=True)
-                    if line.endswith("\n")]
-        except OSError:
-            return []
-
-    def wait_for(self, condition):
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if condition():
-                return
-            time.sleep(0.005)
-        self.fail("the run did not get that far")
-
-    def ended(self):
-        return [line["id"] for line in self.journal() if line["kind"] == "end"]
-
-    def test_worker_killed_with_minus_9(self):
-        process = self.start()
-        self.wait_for(lambda: len(self.ended()) >= 1 and worker_of(process.pid))
-        os.kill(worker_of(process.pid), signal.SIGKILL)
-        process.communicate(timeout=60)
-        document = self.result()
-        crashed = [one for one in document["measurements"] if one["status"] == "crashed"]
-        self.assertEqual(len({one["id"] for one in crashed}), 1)
-        self.assertIn("SIGKILL", crashed[0]["reason"])
-        planned = {one["id"] for one in document["run"]["plan"]["benchmarks"]}
-        self.assertEqual(planned, {one["id"] for one in document["measurements"]})
-
-    def test_harness_killed_with_minus_9_then_resumed(self):
-        process = self.start("--claim", "memory.triad.gbps>=0.001", "--price", "1")
-        self.wait_for(lambda: len(self.ended()) >= 2)
-        worker = worker_of(process.pid)
-        process.kill()
-        process.communicate()
-        self.assertFalse((self.out / "result.json").exists())
-        if worker:  # the kernel ends it with its parent
-            self.wait_for(lambda: not pathlib.Path(f"/proc/{worker}").exists()
-                          or "Z" in pathlib.Path(f"/proc/{worker}/stat").read_text().split(")")[-1][:3])
-        before = self.ended()
-        (self.out / "claimcheck-scratch").mkdir(exist_ok=True)
-        (self.out / "claimcheck-scratch" / "left-behind").write_text("x")
-        held = {line["measurement"]["id"]: line["measurement"]["value"] for line in self.journal()
-                if line["kind"] == "measurement"}
-        done = claimcheck("run", "--resume", "--out", str(self.out))
-        self.assertIn(done.returncode, (0, 4), done.stderr)  # 4: too unsteady to judge the claim
-        document = self.result()
-        self.assertEqual(document["run"]["status"], "complete")
-        self.assertEqual(sorted(set(self.ended())), sorted(self.ended()), "measured twice")
-        self.assertFalse((self.out / "claimcheck-scratch").exists())
-        for one in document["measurements"]:
-            if one["id"] in before:
-                self.assertEqual(one["value"], held[one["id"]])
-        self.assertEqual({one["id"] for one in document["run"]["plan"]["benchmarks"]},
-                         {one["id"] for one in document["measurements"]})
-        self.assertEqual(document["verdicts"][0]["claim"]["id"], "user:1")  # the claim of the first call
-
-    def test_signals_leave_a_valid_partial_result(self):
-        for number in [signal.SIGTERM, signal.SIGINT]:
-            with self.subTest(signal=number):
-                process = self.start()
-                self.wait_for(lambda: len(self.ended()) >= 1)
-                start = time.monotonic()
-                process.send_signal(number)
-                out, err = process.communicate(timeout=30)
-                self.assertLess(time.monotonic() - start, 2.0)  # a spot machine is gone soon
-                self.assertEqual(process.returncode, 4, err)
-                document = self.result()
-                self.assertEqual(document["run"]["status"], "partial")
-                self.assertGreater(len(document["measurements"]), 0)
-                self.assertIn("ended early", json.dumps(document["run"]["plan"]["left_out"]))
-                done = claimcheck("run", "--resume", "--out", str(self.out))
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(self.result()["run"]["status"], "complete")
-                shutil.rmtree(self.out)
-
-    def test_an_unfinished_run_is_not_overwritten(self):
-        process = self.start()
-        self.wait_for(lambda: len(self.ended()) >= 1)
-        process.kill()
-        process.communicate()
-        done = self.run_tiny(*THREE)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--resume", done.stderr)
-
-    def test_resume_refuses_other_measuring_options(self):
-        self.run_tiny(*THREE)
-        done = claimcheck("run", "--resume", "--out", str(self.out), "--profile", "standard")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--profile", done.stderr)
-
-    def test_two_runs_cannot_share_a_directory(self):
-        process = self.start()
-        self.wait_for(lambda: len(self.ended()) >= 1)
-        done = claimcheck("run", "--resume", "--out", str(self.out))
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("another claimcheck", done.stderr)
-        process.communicate(timeout=60)
-        self.assertEqual(self.result()["run"]["status"], "complete")
-
-
-def can_mount():
-    return subprocess.run(["unshare", "--mount", "--map-root-user", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
-                          capture_output=True).returncode == 0
-
-
-class FullDisk(RunTest):
-    @unittest.skipUnless(shutil.which("unshare") and can_mount(), "needs a user namespace to mount a small disk")
-    def test_a_full_disk_is_said_and_leaves_no_half_result(self):
-        scratch = self.folder / "scratch"
-        scratch.mkdir()
-        kept = self.folder / "kept"
-        for size in ["16k", "48k"]:
-            with self.subTest(size=size):
-                shutil.rmtree(kept, ignore_errors=True)
-                command = " ".join([program("claimcheck"), "run", *TINY, "--only", "memory,gemm", "--scratch", str(scratch), "--out",
-                                    "/mnt/out"])
-                script = f"mount -t tmpfs -o size={size} tmpfs /mnt && {{ {command}; code=$?; cp -r /mnt/out {kept}; exit $code; }}"
-                done = subprocess.run(["unshare", "--mount", "--map-root-user", "/bin/sh", "-c", script],
-                                      capture_output=True, text=True)
-                self.assertEqual(done.returncode, 4, done.stderr)
-                self.assertRegex(done.stderr, "(?i)no space (is )?left")
-                self.assertFalse((kept / "result.json").exists())
-                self.assertEqual([], [name for name in os.listdir(kept) if "tmp" in name])
-                self.assertIn("memory", done.stdout)  # what was measured is shown
-
-    def test_read_only_out(self):
-        if os.geteuid() == 0:
-            done = claimcheck("run", *TINY, "--out", "/sys/claimcheck")
-        else:
-            self.folder.chmod(0o500)
-            done = self.run_tiny()
-            self.folder.chmod(0o700)
-        self.assertEqual(done.returncode, 2)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
 
