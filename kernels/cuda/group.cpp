@@ -11,13 +11,14 @@
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/nccl_log.h"
 #include "kernels/cuda/nccl_output.h"
+#include "kernels/cuda/platform_facts.h"
 #include "kernels/cuda/stream.h"
 
 namespace claimcheck::kernels::cuda {
 
 namespace {
 
-constexpr Duration start_deadline{120};
+constexpr Duration start_deadline{60};
 constexpr Duration end_deadline{30};
 
 Error mistake(std::string text) {
@@ -257,14 +258,12 @@ class NcclGroup final : public Group {
     const Elements elements = elements_of(collective, type, count);
     for (std::size_t i = 0; i < local_; ++i) check_buffers(collective, buffers[i], elements, rank_of(i));
     point_to_point_ = exchanges(collective);
-    Grouped grouped;
-    for (std::size_t i = 0; i < local_; ++i) {
-      // Only the root of a broadcast needs something to send.
-      const Slice& send = buffers[i].send.buffer == nullptr ? buffers[i].receive : buffers[i].send;
-      enqueue_rank(collective, send.address(), buffers[i].receive.address(), elements, rank_of(i), ranks_.all,
-                   communicators_[i], cuda(*streams[i]).handle());
+    try {
+      enqueue_all(collective, buffers, elements, streams);
+    } catch (...) {  // ranks that have begun would wait for the others for ever
+      communicators_.abort();
+      throw;
     }
-    grouped.end();
   }
 
   void wait(std::span<Stream* const> streams, Duration deadline) override {
@@ -291,11 +290,7 @@ class NcclGroup final : public Group {
 
   Facts facts() const override {
     read_output();
-    int version = 0;
-    check(ncclGetVersion(&version));
-    Facts facts = {{"library", "NCCL"},
-                   {"version", fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100)},
-                   {"ranks", static_cast<std::int64_t>(ranks_.all)}};
+    Facts facts = {{"library", "NCCL"}, {"version", nccl_version()}, {"ranks", static_cast<std::int64_t>(ranks_.all)}};
     if (!nccl_output_is_ours()) facts.emplace_back("output", "NCCL_DEBUG is the user's: not read");
     const Facts used = log_.facts();
     facts.insert(facts.end(), used.begin(), used.end());
@@ -309,6 +304,18 @@ class NcclGroup final : public Group {
   }
 
  private:
+  void enqueue_all(Collective collective, std::span<const Buffers> buffers, const Elements& elements,
+                   std::span<Stream* const> streams) {
+    Grouped grouped;
+    for (std::size_t i = 0; i < local_; ++i) {
+      // Only the root of a broadcast needs something to send.
+      const Slice& send = buffers[i].send.buffer == nullptr ? buffers[i].receive : buffers[i].send;
+      enqueue_rank(collective, send.address(), buffers[i].receive.address(), elements, rank_of(i), ranks_.all,
+                   communicators_[i], cuda(*streams[i]).handle());
+    }
+    grouped.end();
+  }
+
   int rank_of(std::size_t local) const { return ranks_.first + static_cast<int>(local); }
 
   void read_output() const { log_.read(read_nccl_output(output_position_)); }

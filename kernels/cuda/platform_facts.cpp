@@ -15,7 +15,12 @@ namespace claimcheck::kernels::cuda {
 
 namespace {
 
-std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+Fact cuda_version(cudaError_t (*ask)(int*)) {
+  int number = 0;
+  const cudaError_t status = ask(&number);
+  ignore(status);
+  return status == cudaSuccess ? Fact(fmt::format("{}.{}", number / 1000, number % 1000 / 10)) : Fact();
+}
 
 bool opens(const std::string& library) {
   void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -44,6 +49,22 @@ bool same_place(std::string one, std::string other) {
     if (colon != std::string::npos && colon > 4) id->erase(0, colon - 4);
   }
   return one == other;
+}
+
+std::string place_of(const Gpu& gpu) {
+  for (const auto& [name, fact] : gpu.facts.more)
+    if (const auto* text = std::get_if<std::string>(&fact); name == "pci_bus_id" && text != nullptr) return *text;
+  return "";
+}
+
+Fact peer_access(std::span<const Gpu* const> gpus, std::size_t from) {
+  std::vector<double> access;
+  try {
+    for (const Gpu* to : gpus) access.push_back(can_access(*gpus[from], *to) ? 1 : 0);
+  } catch (const Error&) {
+    return {};
+  }
+  return access;
 }
 
 Fact nvlinks(const std::vector<std::optional<std::vector<std::string>>>& ends, const std::vector<std::string>& places,
@@ -98,18 +119,19 @@ int nvlinks_between(const std::vector<std::string>& ends, const std::string& bus
   return direct > 0 ? direct : std::min(count(ends, "switch"), count(other_ends, "switch"));
 }
 
+Fact nccl_version() {
+  int number = 0;
+  return ncclGetVersion(&number) == ncclSuccess
+             ? Fact(fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100))
+             : Fact();
+}
+
 Facts version_facts(const Nvml* nvml) {
-  int driver = 0;
-  int runtime = 0;
-  int nccl = 0;
-  check(cudaDriverGetVersion(&driver));
-  check(cudaRuntimeGetVersion(&runtime));
-  check(ncclGetVersion(&nccl));
   Facts facts = {{"driver_version", nvml == nullptr ? Fact() : nvml->driver_version()},
-                 {"cuda_driver_version", cuda_version(driver)},
-                 {"cuda_runtime_version", cuda_version(runtime)},
+                 {"cuda_driver_version", cuda_version(cudaDriverGetVersion)},
+                 {"cuda_runtime_version", cuda_version(cudaRuntimeGetVersion)},
                  {"cublas_version", cublas_version(cublasLtGetVersion())},
-                 {"nccl_version", fmt::format("{}.{}.{}", nccl / 10000, nccl / 100 % 100, nccl % 100)},
+                 {"nccl_version", nccl_version()},
                  {"nccl_net_plugin", net_plugin()}};
   const int count = nvml == nullptr ? -1 : nvml->device_count();
   facts.emplace_back("gpus_in_machine", count < 0 ? Fact() : Fact(static_cast<std::int64_t>(count)));
@@ -121,16 +143,14 @@ Facts link_facts(std::span<const Gpu* const> gpus) {
   std::vector<std::string> places;
   std::vector<std::optional<std::vector<std::string>>> ends;
   for (const Gpu* gpu : gpus) {
-    places.push_back(pci_bus_id(gpu->ordinal));
+    places.push_back(place_of(*gpu));
     ends.push_back(gpu->sensors == nullptr ? std::nullopt : gpu->sensors->nvlink_ends());
   }
   Facts facts;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const std::string prefix = fmt::format("gpu{}_", i);
-    std::vector<double> access;
-    for (const Gpu* other : gpus) access.push_back(can_access(*gpus[i], *other) ? 1 : 0);
     if (gpus.size() > 1) {
-      facts.emplace_back(prefix + "peer_access_to", access);
+      facts.emplace_back(prefix + "peer_access_to", peer_access(gpus, i));
       facts.emplace_back(prefix + "nvlinks_to", nvlinks(ends, places, i));
       facts.emplace_back(prefix + "path_to", paths(topology, places, i));
     }

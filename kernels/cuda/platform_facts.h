@@ -8,14 +8,16 @@
 
 namespace claimcheck::kernels::cuda {
 
+// What cannot be had is unknown: these never throw.
 Facts version_facts(const Nvml* nvml);
+Fact nccl_version();
 
 // For each GPU, by its index: gpu0_peer_access_to and gpu0_nvlinks_to, one number for each GPU; gpu0_path_to, the words
 // of nvidia-smi topo, "X PIX SYS"; gpu0_nearest_nics "mlx5_0,mlx5_1" and gpu0_nearest_nics_path "PIX".
 Facts link_facts(std::span<const Gpu* const> gpus);
 
-std::string pci_bus_id(int ordinal);  // "0000:17:00.0"
-bool can_access(const Gpu& from, const Gpu& to);
+std::string pci_bus_id(int ordinal);              // "0000:17:00.0"; throws
+bool can_access(const Gpu& from, const Gpu& to);  // throws
 
 // Pairs of GPUs in NVLinks, from where each GPU's links end (NvmlDevice::nvlink_ends()). A switch joins all that are
 // plugged into it, with as many links as the lesser of the two has there.
