@@ -3,6 +3,7 @@
 #   --checks   formatting, shell scripts, include directions, headers
 #   --tests    the whole suite, warnings are errors
 #   --asan     unit and kernel tests under the address and undefined-behaviour sanitizers
+#   --tsan     the CUDA worker's host code on virtual GPUs under the thread sanitizer
 #   --tidy     clang-tidy on every source file
 #   --cuda12   the CUDA worker by the oldest toolkit supported, with code for V100, on the virtual platform
 #   --all      all of these
@@ -14,10 +15,10 @@ jobs=$(nproc)
 steps=()
 for option in "$@"; do
   case $option in
-    --checks | --tests | --asan | --tidy | --cuda12) steps+=("${option#--}") ;;
-    --all) steps=(checks tests asan tidy cuda12) ;;
+    --checks | --tests | --asan | --tsan | --tidy | --cuda12) steps+=("${option#--}") ;;
+    --all) steps=(checks tests asan tsan tidy cuda12) ;;
     --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) printf "test: unknown option '%s': --checks, --tests, --asan, --tidy, --cuda12 and --all are known\n" "$option" >&2; exit 2 ;;
+    *) printf "test: unknown option '%s': --checks, --tests, --asan, --tsan, --tidy, --cuda12 and --all are known\n" "$option" >&2; exit 2 ;;
   esac
 done
 ((${#steps[@]})) || steps=(checks tests)
@@ -55,6 +56,12 @@ asan() {
   heading "tests (asan)"
   scripts/build.sh asan "$(strict)" -- unit_tests kernel_tests
   ctest --preset asan -j "$jobs" -R '^(unit|kernels)[.]'
+}
+
+tsan() {
+  heading "threads (tsan)"
+  scripts/build.sh tsan -- claimcheck-bench-cuda virtual_platform
+  ctest --preset tsan -R '^virtual[.]threads$'
 }
 
 tidy() {

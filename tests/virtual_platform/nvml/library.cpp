@@ -101,13 +101,6 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* found) {
-  if (const nvmlReturn_t code = refusal("nvmlDeviceGetHandleByIndex_v2")) return code;
-  if (index >= whole_devices().size()) return NVML_ERROR_INVALID_ARGUMENT;
-  *found = &whole_devices()[index];
-  return NVML_SUCCESS;
-}
-
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* found) {
   if (const nvmlReturn_t code = refusal("nvmlDeviceGetHandleByUUID")) return code;
   return find_by(uuid, found, [](const Handle& handle, const std::string& wanted) { return handle.uuid() == wanted; });
@@ -126,11 +119,6 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned size) {
   if (const nvmlReturn_t code = refusal("nvmlDeviceGetUUID", device)) return code;
   return copy_text(device->uuid(), uuid, size);
-}
-
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned size) {
-  if (const nvmlReturn_t code = refusal("nvmlDeviceGetName", device)) return code;
-  return copy_text(device->name(), name, size);
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {

@@ -1,0 +1,175 @@
+"""Healthy machines: what the real worker measures on a virtual machine is what its spec says, within 2 %."""
+import functools
+import unittest
+
+import support
+
+TOLERANCE = 0.02
+MAX_BYTES = 12 << 20
+GEMM = 256
+
+# Quick to emulate. A floor that a small product or copy cannot reach in a real machine must not hide its rate.
+QUICK = {"gpu": {"l2_kib": 64}, "times": {"kernel_floor_us": 0.05, "launch_latency_us": 1.0}, "pcie": {"latency_us": 0.05}}
+
+
+def limits():
+    return [f"--max-bytes={MAX_BYTES}", f"--max-gemm={GEMM}"]
+
+
+def links(spec):
+    """One-way rates of all pairs that have peer access."""
+    matrix = spec["links"].get("matrix")
+    if matrix is None:
+        return [spec["links"].get("gbps", 0)]
+    return [rate for row in matrix for rate in row if rate > 0]
+
+
+def shared(spec, rate):
+    """Of a GPU when all are at work, where some share an uplink."""
+    pcie = spec["pcie"]
+    groups = [len(group) for group in pcie.get("uplinks", [])]
+    return min(rate, pcie.get("uplink_gbps", rate) / max(groups)) if groups else rate
+
+
+def collective_seconds(spec, name, size_bytes):
+    """The time model of the collectives (engine/spec.h)."""
+    model, ranks = spec["collectives"], spec["count"]
+    nvls = name == "all_reduce" and model["algorithm"] == "nvls"
+    steps = {"all_reduce": 2 if nvls else 2 * (ranks - 1), "send_receive": 1, "all_to_all": 1}.get(name, ranks - 1)
+    bus_bytes = size_bytes * {"all_reduce": 2 * (ranks - 1) / ranks, "broadcast": 1, "send_receive": 1}.get(
+        name, (ranks - 1) / ranks)
+    rate = model["bus_gbps"][name] * 1e9
+    return (model["alpha_us"] + steps * model["step_us"]) * 1e-6 + bus_bytes / rate, bus_bytes
+
+
+def expected(spec, row):
+    """The value of a benchmark's metric on this machine, by its id."""
+    gpu, pcie = spec["gpu"], spec["pcie"]
+    family, _, rest = row["benchmark"].partition(".")
+    label = row["id"].partition("/")[2]
+    if row["benchmark"] in ("memory.l2.latency", "memory.hbm.latency"):
+        return gpu["l2_latency_ns" if ".l2." in row["benchmark"] else "memory_latency_ns"]
+    if family == "memory":
+        return gpu["memory_gbps"]
+    if family in ("gemm", "vector", "tensor"):
+        return gpu[f"{family}_tflops"][rest]
+    if row["benchmark"] == "host_link.h2d":
+        return shared(spec, pcie["h2d_gbps"]) if label == "all" else pcie["h2d_gbps"]
+    if row["benchmark"] == "host_link.d2h":
+        return shared(spec, pcie["d2h_gbps"]) if label == "all" else pcie["d2h_gbps"]
+    if row["benchmark"] == "host_link.bidirectional" and label == "each":
+        return pcie["bidirectional_gbps"]
+    if row["benchmark"] in ("p2p.read", "p2p.write"):
+        return min(links(spec))
+    if row["benchmark"] == "p2p.bidirectional":
+        return spec["links"].get("bidirectional_gbps", 2 * min(links(spec)))
+    if row["benchmark"] == "p2p.load.latency":
+        return spec["links"]["latency_ns"]
+    if row["benchmark"] == "launch.latency":
+        return spec["times"]["kernel_floor_us"]
+    return None
+
+
+MACHINES = {
+    "p5": {"count": 4, "gpus": None},
+    "p4d": {"count": 4, "gpus": None, "pcie": {"uplinks": [[0, 1], [2, 3]]}},
+    "h200": {"count": 2, "gpus": None, "pcie": {"uplinks": [[0, 1]]}},
+    "a100_pcie": {},
+    "l40s": {"count": 2, "gpus": None},
+    "t4": {},
+    "mig": {},
+    "vgpu": {},
+}
+
+FAMILIES = ("memory.", "gemm.", "vector.", "tensor.", "host_link.", "p2p.", "launch.")
+
+
+@functools.cache
+def measured(name):
+    """(spec, rows of --describe, run) of all that expected() knows."""
+    with support.Machine(name, support.merged(QUICK, MACHINES[name])) as machine:
+        rows = machine.benchmarks(*limits())
+        chosen = [row for row in rows.values()
+                  if row["benchmark"].startswith(FAMILIES) and not row.get("unsupported") and "zeros" not in row["id"]]
+        chosen = [row for row in chosen if expected(machine.spec, row) is not None]
+        return machine.spec, {row["id"]: row for row in chosen}, machine.measure([row["id"] for row in chosen],
+                                                                                  *limits())
+
+
+class Rates(unittest.TestCase):
+    def check(self, name, least_benchmarks):
+        spec, rows, run = measured(name)
+        self.assertEqual(run.code, 0, run)
+        self.assertGreaterEqual(len(rows), least_benchmarks)
+        for identifier, row in rows.items():
+            with self.subTest(f"{name} {identifier}"):
+                found = [one for one in run.measurements
+                         if one["id"] == identifier and one["metric"] == row["metric"]]
+                self.assertEqual([one["status"] for one in found], ["ok"], found)
+                wanted = expected(spec, row)
+                value = support.median(found[0]["samples"])
+                self.assertLess(abs(value / wanted - 1), TOLERANCE, f"{value} instead of {wanted}")
+
+
+def add_machine(name, least):
+    setattr(Rates, f"test_{name}", lambda self: self.check(name, least))
+
+
+# The least number of benchmarks is there so that none is silently left out.
+for machine_name, least_number in {"p5": 35, "p4d": 30, "h200": 35, "a100_pcie": 30, "l40s": 30, "t4": 20, "mig": 27,
+                                   "vgpu": 22}.items():
+    add_machine(machine_name, least_number)
+
+
+class Collectives(unittest.TestCase):
+    NAMES = {"allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
+             "broadcast": "broadcast", "sendrecv": "send_receive", "alltoall": "all_to_all"}
+
+    def check(self, name, changes, algorithm, transport):
+        with support.Machine(name, support.merged(QUICK, changes)) as machine:
+            rows = machine.benchmarks(*limits())
+            chosen = {row["id"]: row for row in rows.values()
+                      if row["benchmark"] in self.NAMES and row["quick"] and "in_place" not in row["id"]}
+            self.assertEqual({row["benchmark"] for row in chosen.values()}, set(self.NAMES))
+            run = machine.measure(chosen, *limits())
+            self.assertEqual(run.code, 0, run)
+            for identifier, row in chosen.items():
+                with self.subTest(f"{name} {identifier}"):
+                    one, = [one for one in run.measurements
+                            if one["id"] == identifier and one["metric"] == row["metric"]]
+                    self.assertEqual(one["status"], "ok", one)
+                    seconds, bus_bytes = collective_seconds(machine.spec, self.NAMES[row["benchmark"]],
+                                                            one["conditions"]["bytes"])
+                    value = support.median(one["samples"])
+                    self.assertLess(abs(value / (bus_bytes / seconds / 1e9) - 1), TOLERANCE)
+                    self.assertIn(transport, one["evidence"]["transport"])
+                    if row["benchmark"] == "allreduce":
+                        self.assertEqual(one["evidence"]["algorithm"], algorithm)
+
+    def test_behind_nvswitch(self):
+        self.check("p5", {"count": 4, "gpus": None}, "nvls", "P2P/CUMEM")
+
+    def test_through_host_memory(self):
+        self.check("l40s", {"count": 2, "gpus": None}, "ring", "SHM/direct/direct")
+
+    def test_over_the_network(self):
+        self.check("p4d", {"count": 2, "gpus": None, "pcie": {"uplinks": None},
+                           "collectives": {"transport": "NET/Socket/0"}}, "ring", "NET/Socket")
+
+
+class Links(unittest.TestCase):
+    def test_the_matrix_shows_each_pair(self):
+        spec, _, run = measured("a100_pcie")
+        one, = run.by_metric("p2p.read.gbps")
+        matrix, access = one["evidence"]["matrix_gbps"], one["evidence"]["access"]
+        for i, row in enumerate(spec["links"]["matrix"]):
+            for j, rate in enumerate(row):
+                if rate > 0:
+                    self.assertEqual(access[i][j], "direct")
+                    self.assertLess(abs(matrix[i][j] / rate - 1), TOLERANCE)
+                elif i != j:
+                    self.assertEqual(access[i][j], "through_host")
+
+
+if __name__ == "__main__":
+    unittest.main()
