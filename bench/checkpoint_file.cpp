@@ -123,7 +123,7 @@ void CheckpointFile::check_page(std::size_t number, std::size_t page, const std:
 }
 
 void CheckpointFile::check_cache(const char* when) const {
-  const std::size_t pages = file_.cached_pages();
+  const std::size_t pages = cached_pages(file_.descriptor(), file_.size_bytes());
   if (pages == 0) return;
   throw kernels::unsupported(
       fmt::format("{} pages of the file were in the page cache {} reading, so this would not measure the disk", pages,
@@ -155,7 +155,7 @@ kernels::Facts CheckpointFile::facts() const {
   return {{"page_cache", std::string("O_DIRECT; mincore() found no page of the file before and after reading")},
           {"read_bytes", static_cast<std::int64_t>(read_bytes_)},
           {"read_bytes_counted_by_the_kernel", counted},
-          {"cached_pages", static_cast<std::int64_t>(file_.cached_pages())}};
+          {"cached_pages", static_cast<std::int64_t>(cached_pages(file_.descriptor(), file_.size_bytes()))}};
 }
 
 }  // namespace claimcheck::bench

@@ -25,22 +25,6 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr const char* choose_another = "give a directory on a disk with --scratch";
 
-kernels::Error system_error(const std::string& what, int number) {
-  return kernels::Error(
-      {.outcome = kernels::Outcome::failed,
-       .library = "Linux",
-       .code = strerrorname_np(number) != nullptr ? strerrorname_np(number) : fmt::format("{}", number),
-       .text = fmt::format("{}: {}", what, strerror(number)),
-       .remedy = {}});
-}
-
-void refuse_memory_file_system(const std::string& directory) {
-  struct statfs facts {};
-  if (statfs(directory.c_str(), &facts) != 0) throw system_error("cannot look at the directory " + directory, errno);
-  if (facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC)
-    throw kernels::unsupported(fmt::format("{} is in memory, not on a disk", directory), choose_another);
-}
-
 int open_without_name(const std::string& directory) {
   int descriptor = open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
@@ -58,6 +42,23 @@ int open_without_name(const std::string& directory) {
 }
 
 }  // namespace
+
+kernels::Error system_error(const std::string& what, int number, std::string remedy) {
+  return kernels::Error(
+      {.outcome = kernels::Outcome::failed,
+       .library = "Linux",
+       .code = strerrorname_np(number) != nullptr ? strerrorname_np(number) : fmt::format("{}", number),
+       .text = fmt::format("{}: {}", what, strerror(number)),
+       .remedy = std::move(remedy)});
+}
+
+void refuse_memory_file_system(const std::string& directory, const std::string& option) {
+  struct statfs facts {};
+  if (statfs(directory.c_str(), &facts) != 0) throw system_error("cannot look at the directory " + directory, errno);
+  if (facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC)
+    throw kernels::unsupported(fmt::format("{} is in memory, not on a disk", directory),
+                               "give a directory on a disk with " + option);
+}
 
 void require_direct_access(const std::string& directory) {
   refuse_memory_file_system(directory);
@@ -118,15 +119,15 @@ void ScratchFile::flip_bit(std::size_t offset) const {
   sync();
 }
 
-std::size_t ScratchFile::cached_pages() const {
+std::size_t cached_pages(int descriptor, std::size_t size_bytes) {
   // Mapping alone brings no page in; mincore() then sees the page cache.
-  void* const address = mmap(nullptr, size_bytes_, PROT_READ, MAP_SHARED, descriptor_, 0);
+  void* const address = mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
   if (address == MAP_FAILED) throw system_error("cannot map the file", errno);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> pages((size_bytes_ + page - 1) / page);
-  const int result = mincore(address, size_bytes_, pages.data());
+  std::vector<unsigned char> pages((size_bytes + page - 1) / page);
+  const int result = mincore(address, size_bytes, pages.data());
   const int number = errno;
-  munmap(address, size_bytes_);
+  munmap(address, size_bytes);
   if (result != 0) throw system_error("cannot ask which pages of the file are in memory", number);
   return static_cast<std::size_t>(
       std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1) != 0; }));

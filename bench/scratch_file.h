@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "kernels/device.h"
+
 namespace claimcheck::bench {
 
 class ScratchFile {
@@ -24,12 +26,20 @@ class ScratchFile {
   void read(std::size_t offset, void* target, std::size_t size) const;  // all three multiples of 4096
   void write(std::size_t offset, const void* source, std::size_t size) const;
   void flip_bit(std::size_t offset) const;  // of the byte at `offset`, on the device
-  std::size_t cached_pages() const;         // of this file, in the page cache
 
  private:
   int descriptor_ = -1;
   std::size_t size_bytes_ = 0;
 };
+
+// How many pages of an open file are in the page cache.
+std::size_t cached_pages(int descriptor, std::size_t size_bytes);
+
+// A failed system call: `what` starts the sentence, `number` is its errno.
+kernels::Error system_error(const std::string& what, int number, std::string remedy = {});
+
+// Throws unsupported where the file system of `directory`, which was chosen by `option`, keeps files in memory.
+void refuse_memory_file_system(const std::string& directory, const std::string& option = "--scratch");
 
 // Throws unsupported, with the reason and what to do, where the file system of `directory` keeps files in memory or has
 // no O_DIRECT.

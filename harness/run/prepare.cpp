@@ -84,9 +84,9 @@ nlohmann::json identify(const RunSettings& settings, const Catalog& catalog) {
 void note_worker(PreparedRun& prepared) {
   const Worker& worker = prepared.worker;
   if (worker.kind != "host" || worker.why.empty() || prepared.settings.measure.device != "auto") return;
-  prepared.document.findings.push_back({"device.host", "info", fmt::format("Measured the CPU: {}.", worker.why),
-                                        "--device cuda measures the GPUs and says what is missing.",
-                                        nlohmann::json::object()});
+  prepared.document.findings.push_back(
+      {"device.host", "info", fmt::format("Measured the CPU: {}{}", worker.why, worker.why.ends_with('.') ? "" : "."),
+       "--device cuda measures the GPUs and says what is missing.", nlohmann::json::object()});
 }
 
 // Judging options given again replace those of the journal.
@@ -133,6 +133,10 @@ PreparedRun prepare_new(const RunSettings& settings, const Catalog& catalog) {
   const std::string& scratch = settings.measure.scratch;
   if (!scratch.empty() && !std::filesystem::is_directory(scratch)) {
     throw UserError(fmt::format("--scratch {}: no such directory", scratch));
+  }
+  const std::string& checkpoint_dir = settings.measure.checkpoint_dir;
+  if (!checkpoint_dir.empty() && !std::filesystem::is_directory(checkpoint_dir)) {
+    throw UserError(fmt::format("--checkpoint-dir {}: no such directory", checkpoint_dir));
   }
   prepare_judging(prepared, catalog);
   prepared.worker = choose_worker(

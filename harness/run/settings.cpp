@@ -60,6 +60,7 @@ nlohmann::json to_json(const MeasureSettings& settings) {
           {"threads", or_null(settings.threads)},
           {"seed", settings.seed},
           {"scratch", settings.scratch},
+          {"checkpoint_dir", settings.checkpoint_dir},
           {"worker_options", settings.worker_options}};
 }
 
@@ -87,6 +88,7 @@ MeasureSettings measure_settings_from(const nlohmann::json& value) {
   reader.read("threads", settings.threads);
   reader.read("seed", settings.seed);
   reader.read("scratch", settings.scratch);
+  reader.read("checkpoint_dir", settings.checkpoint_dir);
   reader.read("worker_options", settings.worker_options);
   return settings;
 }
@@ -110,6 +112,7 @@ std::vector<std::string> worker_options(const MeasureSettings& settings) {
   if (settings.max_gemm) options.push_back(fmt::format("--max-gemm={}", *settings.max_gemm));
   if (settings.file_bytes) options.push_back(fmt::format("--file-bytes={}", *settings.file_bytes));
   if (settings.threads) options.push_back(fmt::format("--threads={}", *settings.threads));
+  if (!settings.checkpoint_dir.empty()) options.push_back("--checkpoint-dir=" + settings.checkpoint_dir);
   options.insert(options.end(), settings.worker_options.begin(), settings.worker_options.end());
   return options;
 }

@@ -28,6 +28,7 @@ struct MeasureSettings {
   std::optional<int> threads;
   std::uint64_t seed = 1;
   std::string scratch;                      // empty: inside the output directory
+  std::string checkpoint_dir;               // empty: checkpoints go to `scratch` only
   std::vector<std::string> worker_options;  // passed on as they are (tests)
 };
 
