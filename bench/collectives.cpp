@@ -12,6 +12,10 @@ using kernels::Collective;
 
 constexpr std::int64_t smallest_bytes = 8;
 
+std::size_t all_ranks(kernels::Platform& platform, const Options& options) {
+  return platform.ranks().size() * static_cast<std::size_t>(options.processes);
+}
+
 // In steps of 8 and the largest: on a CPU where the buffers of all ranks take four caches (16 MiB to 1 GiB), on GPUs
 // 8 GiB, as far as both buffers fit into a quarter of the memory. All of it, not what is free now: ids must not change
 // from one process to the next.
@@ -22,7 +26,7 @@ std::vector<std::int64_t> sizes(kernels::Platform& platform, const Options& opti
   const kernels::DeviceFacts& rank = platform.ranks()[0]->facts();
   const std::size_t share = rank.memory_bytes / 4 / (cpu ? ranks : 1);
   const std::size_t limit = (options.max_bytes == 0 ? share : std::min(share, options.max_bytes)) / 2;
-  const std::size_t beyond_cache = 4 * rank.last_level_cache_bytes / (2 * ranks);
+  const std::size_t beyond_cache = 4 * rank.last_level_cache_bytes / (2 * all_ranks(platform, options));
   const std::size_t wanted = cpu ? std::clamp(beyond_cache, 16 * mib, 1024 * mib) : 8192 * mib;
   const auto largest = static_cast<std::int64_t>(std::min(wanted, limit) / 4096 * 4096);
   std::vector<std::int64_t> result;
@@ -36,8 +40,8 @@ double setup_seconds(kernels::Platform& platform, std::int64_t bytes) {
   return is_gpu(platform) ? 1 + 0.3e-9 * static_cast<double>(bytes) : 0.2 + 30e-9 * static_cast<double>(bytes);
 }
 
-void refuse_single(kernels::Platform& platform) {
-  if (platform.ranks().size() < 2)
+void refuse_single(kernels::Platform& platform, const Options& options) {
+  if (all_ranks(platform, options) < 2)
     throw kernels::unsupported("there is one rank only, nobody to exchange with",
                                "collectives need two devices, or two CPU cores");
 }
@@ -45,7 +49,7 @@ void refuse_single(kernels::Platform& platform) {
 // The quick profile takes what training needs most: the largest size of three collectives, and of all-reduce the sizes
 // before it, which show whether it still grows: the curve of GPUs, one size on a CPU.
 std::vector<Case> cases(kernels::Platform& platform, const Options& options, Collective collective) {
-  refuse_single(platform);
+  refuse_single(platform, options);
   const std::vector<std::int64_t> all = sizes(platform, options);
   const bool first = collective == Collective::all_reduce;
   const std::size_t shown = !first ? 1 : is_gpu(platform) ? 6 : 2;
@@ -123,8 +127,8 @@ bool declare(Collective collective, const std::string& id, const std::string& wh
            .quick = collective == Collective::all_reduce,
            .setup_seconds = 0.2,
            .cases =
-               [](kernels::Platform& platform, const Options&) {
-                 refuse_single(platform);
+               [](kernels::Platform& platform, const Options& options) {
+                 refuse_single(platform, options);
                  return std::vector<Case>{Case{}};
                },
            .prepare = [collective](Setting& setting) { return prepare_latency(setting, collective); }});

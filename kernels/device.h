@@ -308,6 +308,9 @@ class World {
 // Asks the environment whether a launcher (mpirun, srun, ...) started several processes, and connects them over MPI,
 // which is loaded only then. Throws with the remedy when that cannot be. `deadline`: of every wait in World.
 std::unique_ptr<World> open_world(Duration deadline);
+// Whether this process is the first of its node, as far as its launcher said: it speaks for the others where all would
+// say the same, before a world is there.
+bool first_of_its_node();
 
 // Ranks that take part in collectives: the local devices of every process, in process order.
 class Group {
@@ -355,8 +358,8 @@ class Platform {
 
 struct PlatformOptions {
   std::optional<int> threads;  // host: cores to use, default all in the affinity mask
-  // Devices that all processes of a node see are dealt out among them; null: this process has all. open_platform() calls
-  // gather() once, before anything that can fail.
+  // Devices that all processes of a node see are dealt out among them; null: this process has all. open_platform()
+  // calls gather() once, before anything that can fail.
   World* world = nullptr;
 };
 

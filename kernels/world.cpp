@@ -25,8 +25,21 @@ bool World::exchange(const Exchange& /*what*/, const std::function<bool()>& /*gi
                .remedy = {}});
 }
 
+namespace {
+
+Launch launch_of_this_process() {
+  return read_launch([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+}  // namespace
+
+bool first_of_its_node() {
+  const Launch launch = launch_of_this_process();
+  return launch.local_process.value_or(launch.process) == 0;
+}
+
 std::unique_ptr<World> open_world(Duration deadline) {
-  const Launch launch = read_launch([](const char* name) -> const char* { return std::getenv(name); });
+  const Launch launch = launch_of_this_process();
   if (!launch.several()) return std::make_unique<World>();
   return std::make_unique<MpiWorld>(load_mpi(launch), launch, deadline);
 }

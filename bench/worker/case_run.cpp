@@ -54,6 +54,7 @@ void CaseRun::guarded(Work work) {
   } catch (...) {
     failure_ = agree(session_.world, current_failure());
   }
+  leave_group_after_failure();
 }
 
 template <class Work>
@@ -64,6 +65,12 @@ void CaseRun::phase(Work work) {
     agreed = false;
   });
   if (!agreed) failure_ = agree(session_.world, failure_);
+  leave_group_after_failure();
+}
+
+// Where one process gave its group up, the others have no use for theirs.
+void CaseRun::leave_group_after_failure() {
+  if (failure_ && session_.world.processes() > 1) session_.group.reset();
 }
 
 bool CaseRun::fault(Fault::Kind kind) const {

@@ -62,6 +62,7 @@ class CaseRun {
   // The same, and no process goes on before all have done it.
   template <class Work>
   void phase(Work work);
+  void leave_group_after_failure();
 
   Session& session_;
   ListedCase listed_;

@@ -55,13 +55,30 @@ nlohmann::json describe(const ListedCase& listed) {
 
 }  // namespace
 
-nlohmann::json describe(kernels::Platform& platform, const std::vector<ListedCase>& cases) {
+nlohmann::json describe(kernels::Platform& platform, kernels::World& world, const std::vector<ListedCase>& cases) {
+  nlohmann::json mine = {{"ranks", platform.ranks().size()}, {"devices", nlohmann::json::array()}};
+  for (const kernels::Device* device : platform.devices()) mine["devices"].push_back(describe(device->facts()));
   nlohmann::json devices = nlohmann::json::array();
-  for (const kernels::Device* device : platform.devices()) devices.push_back(describe(device->facts()));
+  std::size_t ranks = 0;
+  const std::vector<std::string> all =
+      world.gather(mine.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    const nlohmann::json theirs = nlohmann::json::parse(all[process]);
+    ranks += theirs["ranks"].get<std::size_t>();
+    for (nlohmann::json device : theirs["devices"]) {
+      device["index"] = devices.size();
+      if (all.size() > 1)
+        device["facts"].update({{"process", process}, {"node", world.node_of(static_cast<int>(process))}});
+      devices.push_back(std::move(device));
+    }
+  }
   nlohmann::json benchmarks = nlohmann::json::array();
   for (const ListedCase& listed : cases) benchmarks.push_back(describe(listed));
-  return {{"schema_version", "1.0"},          {"worker", platform.kind()},     {"platform", to_json(platform.facts())},
-          {"ranks", platform.ranks().size()}, {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
+  nlohmann::json document = {
+      {"schema_version", "1.0"}, {"worker", platform.kind()},     {"platform", to_json(platform.facts())},
+      {"ranks", ranks},          {"devices", std::move(devices)}, {"benchmarks", std::move(benchmarks)}};
+  if (all.size() > 1) document.update({{"processes", all.size()}, {"nodes", world.nodes()}});
+  return document;
 }
 
 bool is_virtual(kernels::Platform& platform) {

@@ -8,7 +8,8 @@
 
 namespace claimcheck::bench {
 
-nlohmann::json describe(kernels::Platform& platform, const std::vector<ListedCase>& cases);
+// Of all processes: called by all of them.
+nlohmann::json describe(kernels::Platform& platform, kernels::World& world, const std::vector<ListedCase>& cases);
 
 bool is_virtual(kernels::Platform& platform);
 

@@ -1,14 +1,17 @@
 // The worker: measures the cases asked for, one event a line on stdout. Exit codes: docs/architecture.md.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/worker/agreement.h"
 #include "bench/worker/case_run.h"
 #include "bench/worker/describe.h"
 #include "bench/worker/options.h"
@@ -40,9 +43,9 @@ void register_case(CaseRun& run) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-int measure(const WorkerOptions& options, kernels::Platform& platform, const std::vector<ListedCase>& chosen) {
-  kernels::World world;
-  Events events(options.events && world.process() == 0);
+int measure(const WorkerOptions& options, kernels::Platform& platform, kernels::World& world,
+            const std::vector<ListedCase>& chosen) {
+  Events events(options.events && !options.silent);
   Session session{platform, world, options, events};
   std::vector<std::unique_ptr<CaseRun>> cases;
   cases.reserve(chosen.size());
@@ -58,44 +61,103 @@ int measure(const WorkerOptions& options, kernels::Platform& platform, const std
   return 0;
 }
 
-void check_fault(const WorkerOptions& options, const std::vector<ListedCase>& cases) {
-  if (options.fault) choose(cases, {options.fault->id});
+void complain(const std::string& sentence) { std::cerr << "claimcheck-bench: " << sentence << '\n'; }
+
+// A process that cannot go on ends at once: what it holds (a half-started MPI) could not be ended in order.
+[[noreturn]] void leave(int code) {
+  std::cout.flush();
+  std::cerr.flush();
+  _exit(code);
+}
+
+// A process can be much slower than another before both are at the same point again, as slow as one wait may take.
+kernels::Duration deadline_of_world(const WorkerOptions& options) {
+  return kernels::Duration(2 * options.benchmarks.deadline_seconds);
+}
+
+std::unique_ptr<kernels::World> open_world(const WorkerOptions& options) {
+  try {
+    return kernels::open_world(deadline_of_world(options));
+  } catch (const kernels::Error& error) {
+    if (kernels::first_of_its_node()) complain(error.what());
+    leave(exit_no_device);
+  }
+}
+
+// Null when a process found no device; the first one has said so.
+std::unique_ptr<kernels::Platform> open_platform(const WorkerOptions& options, kernels::World& world) {
+  std::unique_ptr<kernels::Platform> platform;
+  std::optional<Failure> failure;
+  try {
+    kernels::PlatformOptions wanted = options.platform;
+    wanted.world = &world;
+    platform = kernels::open_platform(wanted);
+  } catch (const kernels::Error&) {
+    failure = current_failure();
+  }
+  failure = agree(world, failure);
+  if (!failure) return platform;
+  if (world.process() == 0) complain(failure->reason);
+  return nullptr;
+}
+
+// What process 0 chose; the others learn it. Only that one finds fault with the user's words.
+std::vector<ListedCase> chosen_cases(const WorkerOptions& options, kernels::Platform& platform, kernels::World& world) {
+  std::vector<ListedCase> chosen;
+  if (world.process() == 0) {
+    try {
+      const std::vector<ListedCase> cases = list_cases(platform, options.benchmarks);
+      if (options.fault) choose(cases, {options.fault->id});
+      chosen = choose(cases, options.only);
+    } catch (...) {
+      agree(world, current_failure());
+      throw;
+    }
+  }
+  return share_cases(world, chosen);
+}
+
+// Who wrote a file for each process would write the same one.
+void silence(WorkerOptions& options) {
+  options.silent = true;
+  std::erase_if(options.google, [](const std::string& flag) { return flag.starts_with("--benchmark_out"); });
 }
 
 int run(int argc, char** argv) {
-  const WorkerOptions options = parse_options(argc, argv);
+  WorkerOptions options = parse_options(argc, argv);
   if (options.help) {
-    std::cout << *options.help;
+    if (kernels::first_of_its_node()) std::cout << *options.help;
     return 0;
   }
-  std::unique_ptr<kernels::Platform> platform;
-  try {
-    platform = kernels::open_platform(options.platform);
-  } catch (const kernels::Error& error) {
-    std::cerr << "claimcheck-bench: " << error.what() << '\n';
-    return exit_no_device;
-  }
-  const std::vector<ListedCase> cases = list_cases(*platform, options.benchmarks);
-  check_fault(options, cases);
-  const std::vector<ListedCase> chosen = choose(cases, options.only);
+  const std::unique_ptr<kernels::World> world = open_world(options);
+  options.benchmarks.processes = world->processes();
+  if (world->process() != 0) silence(options);
+  const std::unique_ptr<kernels::Platform> platform = open_platform(options, *world);
+  if (!platform) return exit_no_device;
+  const std::vector<ListedCase> chosen = chosen_cases(options, *platform, *world);
   if (options.describe) {
-    std::cout << describe(*platform, chosen).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    const nlohmann::json document = describe(*platform, *world, chosen);
+    if (!options.silent) std::cout << document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return 0;
   }
-  return measure(options, *platform, chosen);
+  return measure(options, *platform, *world, chosen);
 }
 
 }  // namespace
 }  // namespace claimcheck::bench
 
 int main(int argc, char** argv) {
+  using namespace claimcheck;  // NOLINT(google-build-using-namespace): a main() of one screen
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write, with its reason
   try {
-    return claimcheck::bench::run(argc, argv);
-  } catch (const claimcheck::bench::UsageError& error) {
-    std::cerr << "claimcheck-bench: " << error.what() << '\n';
-    return claimcheck::bench::exit_usage;
+    return bench::run(argc, argv);
+  } catch (const bench::UsageError& error) {
+    if (kernels::first_of_its_node()) bench::complain(error.what());
+    return bench::exit_usage;
+  } catch (const kernels::PeersFailed&) {
+    return bench::exit_usage;  // process 0 says why
   } catch (const std::exception& error) {
-    std::cerr << "claimcheck-bench: " << error.what() << '\n';
-    return 1;
+    bench::complain(error.what());
+    bench::leave(1);
   }
 }

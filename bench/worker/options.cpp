@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "bench/worker/nearest.h"
@@ -18,7 +19,9 @@ const std::map<std::string, Fault::Kind> fault_kinds = {{"crash", Fault::Kind::c
                                                         {"garbage", Fault::Kind::garbage},
                                                         {"wrong", Fault::Kind::wrong},
                                                         {"wrong_later", Fault::Kind::wrong_later},
-                                                        {"exit", Fault::Kind::exit}};
+                                                        {"exit", Fault::Kind::exit},
+                                                        {"fail", Fault::Kind::fail},
+                                                        {"fail_later", Fault::Kind::fail_later}};
 
 // Flags of Google Benchmark 1.6 to 1.8, for "did you mean"; it checks their values itself.
 const std::vector<std::string> google_flags = {"--benchmark_list_tests",
@@ -51,7 +54,17 @@ Fault fault_from(const std::string& text) {
   const auto kind = fault_kinds.find(text.substr(0, colon));
   if (kind == fault_kinds.end() || colon == std::string::npos)
     throw UsageError(fmt::format("--fault wants KIND:ID, got '{}'", text));
-  return {kind->second, text.substr(colon + 1)};
+  Fault fault{kind->second, text.substr(colon + 1)};
+  const std::size_t at = fault.id.rfind('@');
+  if (at == std::string::npos) return fault;
+  int process = 0;
+  const char* const end = fault.id.data() + fault.id.size();
+  if (const auto parsed = std::from_chars(fault.id.data() + at + 1, end, process);
+      parsed.ec != std::errc{} || parsed.ptr != end)
+    throw UsageError(fmt::format("--fault wants KIND:ID@PROCESS, got '{}'", text));
+  fault.process = process;
+  fault.id.resize(at);
+  return fault;
 }
 
 void refuse_unknown(const CLI::App& app, const std::vector<std::string>& extras) {
@@ -62,6 +75,17 @@ void refuse_unknown(const CLI::App& app, const std::vector<std::string>& extras)
     if (!is_google_flag(extra))
       throw UsageError(
           fmt::format("unknown argument '{}'; the nearest option is {}", extra, nearest(flag_name(extra), known)));
+}
+
+// Of one repetition, from the environment; --benchmark_min_time has the last word.
+void read_min_time(Options& options) {
+  const char* text = std::getenv("CLAIMCHECK_MIN_TIME");
+  if (text == nullptr || *text == '\0') return;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (!std::isfinite(seconds) || seconds <= 0 || *end != '\0')
+    throw UsageError(fmt::format("CLAIMCHECK_MIN_TIME={}: expected seconds above 0", text));
+  options.min_time_seconds = seconds;
 }
 
 // Google Benchmark keeps its flags to itself; what we need of them is read here, and our defaults are put before them.
@@ -106,13 +130,22 @@ WorkerOptions parse_options(int argc, char** argv) {
   app.add_flag("--describe", options.describe, "Print devices and benchmarks as one JSON document and exit");
   app.add_option("--only", only, "Benchmarks to measure, in this order")->option_text("ID[,ID...]");
   app.add_option("--seed", limits.seed, "Seed of all random data")->option_text("N [1]");
-  app.add_option("--max-bytes", limits.max_bytes, "Largest working set of one device")->option_text("BYTES");
+  app.add_option("--max-bytes", limits.max_bytes, "Largest working set of one device")
+      ->envname("CLAIMCHECK_MAX_BYTES")
+      ->option_text("BYTES")
+      ->transform(CLI::AsSizeValue(true));
   app.add_option("--max-gemm", limits.max_gemm, "Largest m, n or k of a matrix product")
+      ->envname("CLAIMCHECK_MAX_GEMM")
       ->option_text("N [16384]")
       ->check(CLI::Range(std::int64_t{16}, std::int64_t{1} << 20));
-  app.add_option("--file-bytes", limits.file_bytes, "Size of the files of storage benchmarks")->option_text("BYTES");
+  app.add_option("--file-bytes", limits.file_bytes, "Size of the files of storage benchmarks")
+      ->envname("CLAIMCHECK_FILE_BYTES")
+      ->option_text("BYTES")
+      ->transform(CLI::AsSizeValue(true));
   app.add_option("--scratch", limits.scratch_directory, "Directory storage benchmarks write to")
       ->option_text("DIR [.]");
+  app.add_option("--checkpoint-dir", limits.checkpoint_directory, "Directory checkpoints are saved to as well")
+      ->option_text("DIR");
   app.add_option("--deadline", limits.deadline_seconds, "Longest wait for the device")
       ->option_text("SECONDS [60]")
       ->check(CLI::PositiveNumber);
@@ -131,6 +164,7 @@ WorkerOptions parse_options(int argc, char** argv) {
   }
   const std::vector<std::string> extras = app.remaining();
   refuse_unknown(app, extras);
+  read_min_time(limits);
   read_google_flags(options, argv[0], extras);
   options.events = !no_events && !options.list_only;
   if (!only.empty()) options.only = CLI::detail::split(only, ',');

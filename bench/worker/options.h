@@ -17,11 +17,13 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What can go wrong in reality, made to happen in one case, for end-to-end tests of the harness.
+// What can go wrong in reality, made to happen in one case, for end-to-end tests of the harness: --fault
+// KIND:ID[@PROCESS].
 struct Fault {
-  enum class Kind { crash, hang, garbage, wrong, wrong_later, exit };
+  enum class Kind { crash, hang, garbage, wrong, wrong_later, exit, fail, fail_later };
   Kind kind = Kind::crash;
   std::string id;
+  std::optional<int> process = {};  // unset: in all
 };
 
 struct WorkerOptions {
@@ -36,6 +38,7 @@ struct WorkerOptions {
   std::string format = "console";   // --benchmark_format
   std::vector<std::string> google;  // argv[0] and the flags for benchmark::Initialize
   std::optional<std::string> help;  // text to print, then exit 0
+  bool silent = false;              // a process other than the first: what it would print, that one prints
 };
 
 // Throws UsageError.

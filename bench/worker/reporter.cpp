@@ -22,11 +22,13 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_inner(const WorkerOptions& op
 Reporter::Reporter(std::vector<std::unique_ptr<CaseRun>>& cases, const WorkerOptions& options)
     : cases_(cases), inner_(make_inner(options)) {
   // Google Benchmark sets no streams on a reporter it is given, and writes lists through this one.
-  std::ostream* output = options.events ? &std::cerr : &std::cout;
+  static std::ostream nowhere(nullptr);
+  std::ostream* const error = options.silent ? &nowhere : &std::cerr;
+  std::ostream* const output = options.silent || options.events ? error : &std::cout;
   SetOutputStream(output);
-  SetErrorStream(&std::cerr);
+  SetErrorStream(error);
   inner_->SetOutputStream(output);
-  inner_->SetErrorStream(&std::cerr);
+  inner_->SetErrorStream(error);
 }
 
 bool Reporter::ReportContext(const Context& context) { return inner_->ReportContext(context); }
