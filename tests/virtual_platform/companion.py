@@ -4,7 +4,8 @@
 companion.py --names NAMES --output LIBRARY --source DIR [--include DIR]... FILE.cuh...
 
 NAMES is what a program that links the stand-in runtime writes with CLAIMCHECK_VIRTUAL_DUMP: the mangled names of its
-kernels, one a line. Headers are included by their paths relative to --source.
+kernels, one a line. Headers are included by their paths relative to --source. Beside LIBRARY.so, whose code accounts
+for every access to memory, comes LIBRARY_unchecked.so, which does not.
 """
 
 import argparse
@@ -62,20 +63,31 @@ def main():
     text = "".join(f'#include "{os.path.relpath(header.resolve(), source)}"\n' for header in arguments.headers)
     text += '#include "tests/virtual_platform/emulator/call.h"\n' + registration(names)
 
-    # Additions and multiplications stay two roundings: the .cu files are compiled with --fmad=false.
+    # Additions and multiplications stay two roundings: the .cu files are compiled with --fmad=false. Functions named
+    # fma are one instruction where the CPU has it.
+    flags = pathlib.Path("/proc/cpuinfo").read_text(errors="replace").split()
     common = [arguments.compiler, "-std=c++20", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off",
+              *(["-mfma"] if "fma" in flags else []),
               f"-I{source}", *(f"-isystem{path}" for path in arguments.include)]
     kernels = ["-fno-gnu-unique", "-w", "-Werror=return-type", "-fno-strict-aliasing",
-               "-include", str(here / "emulator/shim.h"),
-               "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
+               "-include", str(here / "emulator/shim.h")]
+    checked = ["-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
     with tempfile.TemporaryDirectory() as directory:
-        generated = pathlib.Path(directory) / "companion.cpp"
-        generated.write_text(text)
-        objects = [str(pathlib.Path(directory) / name) for name in ("kernels.o", "hooks.o")]
-        subprocess.run([*common, *kernels, "-c", str(generated), "-o", objects[0]], check=True)
-        subprocess.run([*common, "-c", str(here / "emulator/hooks.cpp"), "-o", objects[1]], check=True)
+        folder = pathlib.Path(directory)
+        (folder / "companion.cpp").write_text(text)
+        compilations = [
+            [*common, *kernels, *checked, "-c", str(folder / "companion.cpp"), "-o", str(folder / "checked.o")],
+            [*common, *kernels, "-c", str(folder / "companion.cpp"), "-o", str(folder / "unchecked.o")],
+            [*common, "-c", str(here / "emulator/hooks.cpp"), "-o", str(folder / "hooks.o")],
+        ]
+        for process in [subprocess.Popen(command) for command in compilations]:
+            if process.wait() != 0:
+                sys.exit("companion.py: the kernels do not compile for the CPU")
         # Without -fsanitize=thread: the real runtime is not wanted.
-        subprocess.run([arguments.compiler, "-shared", *objects, "-o", str(arguments.output)], check=True)
+        link = [arguments.compiler, "-shared", "-o"]
+        unchecked = arguments.output.with_name(arguments.output.stem + "_unchecked.so")
+        subprocess.run([*link, str(unchecked), str(folder / "unchecked.o")], check=True)
+        subprocess.run([*link, str(arguments.output), str(folder / "checked.o"), str(folder / "hooks.o")], check=True)
 
 
 if __name__ == "__main__":

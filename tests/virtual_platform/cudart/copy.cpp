@@ -56,7 +56,8 @@ double copy_seconds(const Place& target, const Place& source, double bytes, doub
   if (target.device == source.device) return kernel_seconds(target.device, {.memory_bytes = 2 * bytes}, start);
   double gbps = flow_gbps({source.device, target.device}, start);
   if (target.pageable || source.pageable) gbps = std::min(gbps, spec().pcie.pageable_gbps);
-  return spec().pcie.latency_us * 1e-6 + bytes / (gbps * 1e9);
+  // The rate is what copies attain; a small one takes its latency.
+  return std::max(spec().pcie.latency_us * 1e-6, bytes / (gbps * 1e9));
 }
 
 Work copy_work(Stream& stream, void* target, const void* source, std::size_t bytes, const Place& to,
@@ -79,6 +80,7 @@ Work copy_work(Stream& stream, void* target, const void* source, std::size_t byt
     work.effect = [=] { move_bytes(target, source, bytes); };
   }
   work.identity = identity.value();
+  work.covers = true;
   work.footprint = std::move(footprint);
   work.seconds = [=](double start) { return copy_seconds(to, from, static_cast<double>(bytes), start); };
   return work;
@@ -107,6 +109,7 @@ cudaError_t set(void* target, int value, std::size_t bytes, cudaStream_t handle)
   const int index = device_of(*stream);
   work.engines = {{index, Engine::compute}};
   work.footprint = std::make_shared<Footprint>(Footprint{{}, {range(target, bytes)}});
+  work.covers = true;
   work.identity = Identity("set").add(target).add(bytes).add(stream).value();
   work.effect = [=] { std::memset(accessible(target), value, bytes); };
   work.seconds = [=](double start) {

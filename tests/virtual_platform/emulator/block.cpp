@@ -17,7 +17,7 @@ Block& Block::of_this_thread() {
   return block;
 }
 
-bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 index, uint3 size, uint3 grid) {
+bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 index, uint3 size, uint3 grid, Part part) {
   kernel_ = &kernel;
   arguments_ = arguments;
   size_ = size;
@@ -33,8 +33,9 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
   }
   ready_.clear();
   at_barrier_.clear();
-  next_ = 0;
-  alive_ = count;
+  next_ = part.first;
+  end_ = part.first + part.count;
+  alive_ = part.count;
   votes_ = voters_ = 0;
   error_.clear();
   while (alive_ > 0 && error_.empty()) {
@@ -42,7 +43,7 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
       Thread& thread = *ready_.front();
       ready_.pop_front();
       resume(thread);
-    } else if (next_ < count) {
+    } else if (next_ < end_) {
       fiber_stack_ = stacks_.take();
       virtual_platform_switch(&scheduler_, prepare_fiber(fiber_stack_, &Block::fiber));
     } else {
@@ -63,7 +64,7 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
 // Runs threads that were not started, one after another; a thread that waited goes on in its own fiber's loop.
 void Block::fiber() {
   Block& block = of_this_thread();
-  while (block.next_ < block.threads_.size()) {
+  while (block.next_ < block.end_) {
     Thread& thread = block.threads_[block.next_];
     thread.index = block.next_++;
     block.start(thread);

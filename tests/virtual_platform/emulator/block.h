@@ -15,8 +15,14 @@ namespace virtual_platform {
 
 class Block {
  public:
+  // Which threads of the block.
+  struct Part {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+
   // False when a thread did what ends the grid; error() then says what.
-  bool run(const CompiledKernel& kernel, void* const* arguments, uint3 index, uint3 size, uint3 grid);
+  bool run(const CompiledKernel& kernel, void* const* arguments, uint3 index, uint3 size, uint3 grid, Part part);
   const std::string& error() const { return error_; }
 
   // For the running thread.
@@ -68,6 +74,7 @@ class Block {
   std::deque<Thread*> ready_;
   std::vector<Thread*> at_barrier_;
   std::uint32_t next_ = 0;   // first thread not started
+  std::uint32_t end_ = 0;    // behind the last to start
   std::uint32_t alive_ = 0;  // not ended
   int votes_ = 0;
   int voters_ = 0;

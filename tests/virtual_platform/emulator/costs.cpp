@@ -90,8 +90,8 @@ struct Row {
   CostRule rule;
 };
 
-constexpr Row table[] = {{"run_chains", {.free_argument = 2, .add = add_chains}},
-                         {"multiply_tiles", {.free_argument = 3, .add = add_tiles}},
+constexpr Row table[] = {{"run_chains", {.free_argument = 2, .add = add_chains, .by_warp = true}},
+                         {"multiply_tiles", {.free_argument = 3, .add = add_tiles, .by_warp = true}},
                          {"chase_list", {.free_argument = 1, .add = add_chase, .by_data = true}},
                          {"fill_normal", {.free_argument = 2}},
                          {"embed_forward", {.by_data = true}},

@@ -29,6 +29,9 @@ struct CostRule {
   void (*add)(KernelCost& cost, const KernelLaunch& launch, int variant) = nullptr;
   // Which memory it touches depends on what is there: anywhere in its arguments' allocations.
   bool by_data = false;
+  // Warps compute much and know nothing of each other: of a result that is looked at in places, only the warps that
+  // wrote there are run.
+  bool by_warp = false;
   int variant = 0;  // the value of the kernel's template argument
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 #include "tests/virtual_platform/emulator/block.h"
 #include "tests/virtual_platform/engine/device.h"
@@ -19,41 +20,78 @@ static_assert(accounting_granule_bits == granule_bits);
 
 namespace {
 
-// The windows of one thread of the operating system, for the grid it last worked on.
+// What one thread of the operating system saw of the grid it last worked on.
 struct Account {
   std::uint64_t grid = 0;
-  std::vector<Window> windows = std::vector<Window>(most_allocations);
+  std::vector<Window> windows = std::vector<Window>(most_allocations);  // of the units since open()
+  std::vector<Window> totals = std::vector<Window>(most_allocations);
+  std::vector<UnitWrite> unit_writes;
 };
+
+void add(Window& total, const Window& more) {
+  total.read_bytes += more.read_bytes;
+  total.written_bytes += more.written_bytes;
+  total.first_read = std::min(total.first_read, more.first_read);
+  total.end_read = std::max(total.end_read, more.end_read);
+  total.first_written = std::min(total.first_written, more.first_written);
+  total.end_written = std::max(total.end_written, more.end_written);
+  total.written_after_read |= more.written_after_read;
+}
+
+std::size_t start_of(std::size_t slot) {
+  return address_space().allocations[slot].begin - address_space().visible_begin;
+}
 
 class Accounts {
  public:
-  // Windows ready for the grid, at the first block of each thread.
+  // Every load and store of this thread counts for the grid until close().
   void open(std::uint64_t grid, int device_index) {
+    Account& mine = of_this_thread();
+    const AddressSpace& space = address_space();
+    if (mine.grid != grid) {
+      mine.grid = grid;
+      mine.unit_writes.clear();
+      std::fill_n(mine.totals.begin(), space.slots_used, Window{});
+    }
+    for (std::size_t slot = 0; slot < space.slots_used; ++slot) mine.windows[slot] = window(slot, device_index);
+    accounting = {space.private_begin, space.visible_begin, space.bytes, space.owners.data(), mine.windows.data()};
+  }
+
+  void close(bool by_unit, std::size_t unit) {
+    Account& mine = of_this_thread();
+    accounting = {};
+    for (std::size_t slot = 1; slot < address_space().slots_used; ++slot) {
+      const Window& window = mine.windows[slot];
+      if (window.read_bytes + window.written_bytes == 0) continue;
+      add(mine.totals[slot], window);
+      if (by_unit && window.written_bytes > 0)
+        mine.unit_writes.push_back(
+            {unit, slot, {window.first_written - start_of(slot), window.end_written - start_of(slot)}});
+    }
+  }
+
+  void total(std::uint64_t grid, GridReport& report) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t slot = 1; slot < address_space().slots_used; ++slot) {
+      const Traffic one = total(grid, slot);
+      if (one.read_bytes + one.written_bytes > 0) report.traffic.push_back(one);
+    }
+    for (const auto& account : all_)
+      if (account->grid == grid)
+        report.unit_writes.insert(report.unit_writes.end(), account->unit_writes.begin(), account->unit_writes.end());
+  }
+
+ private:
+  Account& of_this_thread() {
     thread_local Account* mine = nullptr;
     if (mine == nullptr) {
       const std::lock_guard lock(mutex_);
       all_.push_back(std::make_unique<Account>());
       mine = all_.back().get();
     }
-    const AddressSpace& space = address_space();
-    if (mine->grid != grid) {
-      mine->grid = grid;
-      for (std::size_t slot = 0; slot < space.slots_used; ++slot) mine->windows[slot] = window(slot, device_index);
-    }
-    accounting = {space.private_begin, space.visible_begin, space.bytes, space.owners.data(), mine->windows.data()};
+    return *mine;
   }
 
-  std::vector<Traffic> total(std::uint64_t grid) {
-    const std::lock_guard lock(mutex_);
-    std::vector<Traffic> result;
-    for (std::size_t slot = 1; slot < address_space().slots_used; ++slot) {
-      const Traffic one = total(grid, slot);
-      if (one.read_bytes + one.written_bytes > 0) result.push_back(one);
-    }
-    return result;
-  }
-
- private:
   static bool may_touch(const Allocation& allocation, int device_index) {
     if (allocation.device == host || allocation.device == device_index) return true;
     return ((device(device_index).peers >> allocation.device) & 1U) != 0;
@@ -63,31 +101,21 @@ class Accounts {
     Window result;
     const Allocation& allocation = address_space().allocations[slot];
     if (slot == 0 || allocation.bytes == 0 || !may_touch(allocation, device_index)) return result;
-    result.begin = allocation.begin - address_space().visible_begin;
+    result.begin = start_of(slot);
     result.end = result.begin + allocation.bytes;
     return result;
   }
 
   Traffic total(std::uint64_t grid, std::size_t slot) const {
     Window sum;
-    bool written_after_read = false;
-    for (const auto& account : all_) {
-      if (account->grid != grid) continue;
-      const Window& window = account->windows[slot];
-      sum.read_bytes += window.read_bytes;
-      sum.written_bytes += window.written_bytes;
-      sum.first_read = std::min(sum.first_read, window.first_read);
-      sum.end_read = std::max(sum.end_read, window.end_read);
-      sum.first_written = std::min(sum.first_written, window.first_written);
-      sum.end_written = std::max(sum.end_written, window.end_written);
-      written_after_read |= window.written_after_read;
-    }
-    const std::size_t start = address_space().allocations[slot].begin - address_space().visible_begin;
+    for (const auto& account : all_)
+      if (account->grid == grid) add(sum, account->totals[slot]);
+    const std::size_t start = start_of(slot);
     Traffic traffic{slot, sum.read_bytes, sum.written_bytes, {}, {}, false};
     if (sum.read_bytes > 0) traffic.read = {sum.first_read - start, sum.end_read - start};
     if (sum.written_bytes > 0) traffic.written = {sum.first_written - start, sum.end_written - start};
     // Every byte of the extent was written once, and no read came before a write.
-    traffic.reads_own = !written_after_read && traffic.read.within(traffic.written) &&
+    traffic.reads_own = !sum.written_after_read && traffic.read.within(traffic.written) &&
                         traffic.written.end - traffic.written.begin == traffic.written_bytes;
     return traffic;
   }
@@ -121,28 +149,38 @@ void refuse_access(const void* address, std::size_t bytes, bool write) {
                          threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z, why));
 }
 
-GridReport run_grid(const Grid& grid, void* const* arguments) {
+GridReport run_units(const Grid& grid, void* const* arguments, const std::vector<std::size_t>& units) {
   static std::uint64_t number = 0;
   const std::uint64_t mine = ++number;
-  const std::size_t count = std::size_t{grid.blocks.x} * grid.blocks.y * grid.blocks.z;
+  const std::uint32_t threads = grid.threads.x * grid.threads.y * grid.threads.z;
   constexpr std::size_t pieces = 64;
-  const std::size_t piece = std::max<std::size_t>(1, count / pieces);
+  const std::size_t piece = grid.by_warp ? 1 : std::max<std::size_t>(1, units.size() / pieces);
   std::mutex mutex;
   std::atomic<bool> failed = false;
   GridReport report;
-  parallel_pieces(count, piece, [&](std::size_t first, std::size_t blocks) {
+  parallel_pieces(units.size(), piece, [&](std::size_t first, std::size_t count) {
     accounts().open(mine, grid.device);
-    for (std::size_t i = first; i < first + blocks && !failed; ++i) {
-      Block& block = Block::of_this_thread();
-      if (block.run(*grid.kernel, arguments, block_index(grid.blocks, i), grid.threads, grid.blocks)) continue;
+    Block& block = Block::of_this_thread();
+    for (std::size_t i = first; i < first + count && !failed; ++i) {
+      const std::size_t warp = units[i] % grid.units_of_block();
+      const auto start = static_cast<std::uint32_t>(warp * 32);
+      const Block::Part part = {start, grid.by_warp ? std::min<std::uint32_t>(32, threads - start) : threads};
+      const uint3 index = block_index(grid.blocks, units[i] / grid.units_of_block());
+      if (block.run(*grid.kernel, arguments, index, grid.threads, grid.blocks, part)) continue;
       const std::lock_guard lock(mutex);
       failed = true;
       report.error = block.error();
     }
-    accounting = {};
+    accounts().close(grid.by_warp, units[first]);
   });
-  report.traffic = accounts().total(mine);
+  accounts().total(mine, report);
   return report;
+}
+
+GridReport run_grid(const Grid& grid, void* const* arguments) {
+  std::vector<std::size_t> units(grid.units());
+  std::iota(units.begin(), units.end(), std::size_t{0});
+  return run_units(grid, arguments, units);
 }
 
 }  // namespace virtual_platform

@@ -17,6 +17,11 @@ struct Grid {
   uint3 blocks = {};
   uint3 threads = {};  // of a block
   int device = 0;
+  // Warps know nothing of each other: each is a unit by itself, else each block is.
+  bool by_warp = false;
+
+  std::size_t units_of_block() const { return by_warp ? (threads.x * threads.y * threads.z + 31) / 32 : 1; }
+  std::size_t units() const { return units_of_block() * blocks.x * blocks.y * blocks.z; }
 };
 
 // What a grid did to one allocation; offsets from its beginning.
@@ -29,12 +34,21 @@ struct Traffic {
   bool reads_own = false;  // whatever it read there it had written before
 };
 
+// Where one unit wrote.
+struct UnitWrite {
+  std::size_t unit = 0;
+  std::size_t slot = 0;
+  Range written;  // offsets
+};
+
 struct GridReport {
   std::string error;  // empty: all went well
   std::vector<Traffic> traffic;
+  std::vector<UnitWrite> unit_writes;  // by_warp only
 };
 
-// Arguments are addresses of values, in which pointers are private addresses. Blocks run on several cores.
+// Arguments are addresses of values, in which pointers are private addresses. Runs these units, on several cores.
+GridReport run_units(const Grid& grid, void* const* arguments, const std::vector<std::size_t>& units);
 GridReport run_grid(const Grid& grid, void* const* arguments);
 
 }  // namespace virtual_platform

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "tests/virtual_platform/emulator/companion.h"
 #include "tests/virtual_platform/emulator/costs.h"
 #include "tests/virtual_platform/emulator/grid.h"
 #include "tests/virtual_platform/engine/identity.h"
@@ -36,6 +37,9 @@ struct Launch {
   std::vector<void*> arguments;
   std::uint64_t identity = 0;  // same kernel, grid, memory and amount of work
   std::shared_ptr<const Known> known;
+  std::vector<bool> done;  // units that ran, once some did
+
+  Grid grid() const;
 };
 
 // What is known of a launch of a shape.
@@ -44,7 +48,13 @@ struct Shape {
     std::size_t allocation;  // among those of the arguments
     Traffic traffic;
   };
+  struct UnitUse {
+    std::size_t unit;
+    std::size_t allocation;
+    Range written;
+  };
   std::vector<Use> uses;
+  std::vector<UnitUse> unit_uses;  // of kernels whose warps can run one by one
 };
 
 // The same for one identity.
@@ -52,6 +62,7 @@ struct Known {
   std::shared_ptr<const Footprint> footprint;
   KernelCost cost;
   std::vector<Flow> flows;
+  std::vector<std::pair<Range, std::size_t>> unit_writes;  // and which unit
 };
 
 struct Memory {
@@ -147,28 +158,56 @@ Likeness likeness_of(const Launch& launch) {
   return likeness;
 }
 
-// Runs it; on an illegal access the device is lost.
-GridReport run(const Launch& launch) {
-  GridReport report = run_grid({launch.kernel, launch.blocks, launch.threads, launch.device}, launch.arguments.data());
-  if (report.error.empty()) return report;
-  std::fprintf(stderr, "virtual platform: GPU %d, kernel %s: %s\n", launch.device, launch.kernel->name,
-               report.error.c_str());
+Grid Launch::grid() const { return {kernel, blocks, threads, device, rule_of(*kernel).by_warp}; }
+
+// On an illegal access the device is lost.
+void report_error(const Launch& launch, const std::string& error) {
+  if (error.empty()) return;
+  std::fprintf(stderr, "virtual platform: GPU %d, kernel %s: %s\n", launch.device, launch.kernel->name, error.c_str());
   device(launch.device).error = illegal_address;
-  return report;
+}
+
+// Units whose results are wanted (all without a range) and that did not run. True: every unit has run.
+bool run(Launch& launch, std::span<const Range> wanted) {
+  const Grid grid = launch.grid();
+  launch.done.resize(grid.units());
+  std::vector<std::size_t> units;
+  for (std::size_t unit = 0; unit < grid.units() && wanted.empty(); ++unit)
+    if (!launch.done[unit]) units.push_back(unit);
+  for (const auto& [written, unit] : launch.known->unit_writes) {
+    if (launch.done[unit]) continue;
+    if (std::any_of(wanted.begin(), wanted.end(), [&](const Range& one) { return one.overlaps(written); }))
+      units.push_back(unit);
+  }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  for (const std::size_t unit : units) launch.done[unit] = true;
+  // Its like ran before and did nothing wrong.
+  Grid quick = grid;
+  quick.kernel = unchecked(grid.kernel);
+  report_error(launch, run_units(quick, launch.arguments.data(), units).error);
+  return std::find(launch.done.begin(), launch.done.end(), false) == launch.done.end();
 }
 
 // Null when it failed.
 const Shape* run_and_remember(const Launch& launch, const Likeness& likeness) {
-  const GridReport report = run(launch);
+  const GridReport report = run_grid(launch.grid(), launch.arguments.data());
+  report_error(launch, report.error);
   if (!report.error.empty()) return nullptr;
-  Shape shape;
-  for (const Traffic& traffic : report.traffic) {
-    const std::uint32_t number = address_space().allocations[traffic.slot].number;
-    const auto& all = likeness.allocations;
+  const auto& all = likeness.allocations;
+  const auto among_arguments = [&](std::size_t slot) {
+    const std::uint32_t number = address_space().allocations[slot].number;
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Allocation& one) { return one.number == number; });
-    if (found != all.end()) shape.uses.push_back({static_cast<std::size_t>(found - all.begin()), traffic});
-  }
+    return static_cast<std::size_t>(found - all.begin());
+  };
+  Shape shape;
+  for (const Traffic& traffic : report.traffic)
+    if (const std::size_t index = among_arguments(traffic.slot); index < all.size())
+      shape.uses.push_back({index, traffic});
+  for (const UnitWrite& write : report.unit_writes)
+    if (const std::size_t index = among_arguments(write.slot); index < all.size())
+      shape.unit_uses.push_back({write.unit, index, write.written});
   return &(memory().shapes[likeness.shape] = std::move(shape));
 }
 
@@ -218,6 +257,10 @@ std::shared_ptr<const Known> knowledge(const Launch& launch, const Likeness& lik
     add_to_cost(*known, launch.device, allocation, use.traffic);
   }
   known->footprint = std::move(footprint);
+  for (const Shape::UnitUse& use : shape.unit_uses) {
+    const Address begin = likeness.allocations[use.allocation].begin;
+    known->unit_writes.push_back({{begin + use.written.begin, begin + use.written.end}, use.unit});
+  }
   constexpr std::size_t many = 4096;
   if (memory().known.size() > many) memory().known.clear();
   memory().known[launch.identity] = known;
@@ -239,6 +282,7 @@ void discover(Launch& launch, Work& work) {
       run_pending(reachable);
       like = run_and_remember(launch, likeness);
       work.effect = nullptr;
+      work.partly = nullptr;
     }
     if (like == nullptr) return;
     launch.known = knowledge(launch, likeness, *like);
@@ -269,7 +313,8 @@ Work launch_work(int device_index, const CompiledKernel& kernel, uint3 blocks, u
   work.engines = {{device_index, Engine::compute}};
   work.identity = launch->identity;
   work.discover = [launch](Work& self) { discover(*launch, self); };
-  work.effect = [launch] { run(*launch); };
+  work.effect = [launch] { run(*launch, {}); };
+  if (rule_of(kernel).by_warp) work.partly = [launch](std::span<const Range> wanted) { return run(*launch, wanted); };
   work.seconds = [launch](double start) { return seconds(*launch, start); };
   return work;
 }

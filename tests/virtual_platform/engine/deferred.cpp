@@ -12,6 +12,18 @@ const std::vector<Range>& writes_of(const Operation& operation) { return operati
 
 void append(std::vector<Range>& to, const std::vector<Range>& more) { to.insert(to.end(), more.begin(), more.end()); }
 
+// Of `some`, those that overlap others.
+void append_overlapping(std::vector<Range>& to, const std::vector<Range>& some, const std::vector<Range>& others) {
+  for (const Range& one : some)
+    if (overlap({&one, 1}, others)) to.push_back(one);
+}
+
+bool all_within(const std::vector<Range>& some, const std::vector<Range>& others) {
+  return !some.empty() && std::all_of(some.begin(), some.end(), [&](const Range& one) {
+    return std::any_of(others.begin(), others.end(), [&](const Range& other) { return one.within(other); });
+  });
+}
+
 }  // namespace
 
 bool overlap(std::span<const Range> some, std::span<const Range> others) {
@@ -48,41 +60,60 @@ void Deferred::add(OperationPointer operation) {
   }
 }
 
-// From the end to the beginning: an operation is dead when a later one writes the same and no kept one in between reads
+// From the end to the beginning: an operation is dead when later ones write the same and no kept one in between reads
 // it. What a dead one would have read is not read.
 void Deferred::leave_out_dead() {
   std::unordered_map<std::uint64_t, const Operation*> written_anew;
+  std::vector<Range> covered;
   for (auto position = list_.end(); position != list_.begin();) {
     --position;
     Operation& operation = **position;
     const std::uint64_t identity = operation.work.identity;
-    if (identity != 0 && written_anew.contains(identity)) {
+    if ((identity != 0 && written_anew.contains(identity)) || all_within(writes_of(operation), covered)) {
       operation.work.effect = nullptr;
       position = list_.erase(position);
       continue;
     }
-    std::erase_if(written_anew,
-                  [&](const auto& later) { return overlap(writes_of(*later.second), reads_of(operation)); });
-    if (identity != 0 && !overlap(reads_of(operation), writes_of(operation))) written_anew[identity] = &operation;
+    const std::vector<Range>& reads = reads_of(operation);
+    std::erase_if(written_anew, [&](const auto& later) { return overlap(writes_of(*later.second), reads); });
+    std::erase_if(covered, [&](const Range& range) { return overlap({&range, 1}, reads); });
+    if (overlap(reads, writes_of(operation))) continue;
+    if (identity != 0) written_anew[identity] = &operation;
+    if (operation.work.covers) append(covered, writes_of(operation));
   }
 }
 
+// Backwards: an operation is needed when it wrote what is read, or has to come before something that is needed. Where
+// only some of what it writes matters, it may stay, partly computed.
 void Deferred::run_needed(const Operation* wanted, std::vector<Range> reads, std::vector<Range> writes) {
   leave_out_dead();
-  List needed;
+  struct Needed {
+    OperationPointer operation;
+    std::vector<Range> part;  // empty: all of it
+  };
+  std::vector<Needed> needed;
   for (auto position = list_.end(); position != list_.begin();) {
     --position;
-    const Operation& operation = **position;
-    const bool chosen = &operation == wanted || overlap(writes_of(operation), reads) ||
-                        overlap(writes_of(operation), writes) || overlap(reads_of(operation), writes);
-    if (!chosen) continue;
+    Operation& operation = **position;
+    const bool whole = &operation == wanted || overlap(reads_of(operation), writes);
+    std::vector<Range> part;
+    append_overlapping(part, reads, writes_of(operation));
+    append_overlapping(part, writes, writes_of(operation));
+    if (!whole && part.empty()) continue;
     append(reads, reads_of(operation));
     append(writes, writes_of(operation));
-    const auto next = std::next(position);
-    needed.splice(needed.begin(), list_, position);
-    position = next;
+    const bool partly = !whole && operation.work.partly && operation.fault == nullptr;
+    needed.push_back({*position, partly ? part : std::vector<Range>{}});
+    if (!partly) position = list_.erase(position);
   }
-  for (const OperationPointer& operation : needed) run_effect(*operation);
+  for (auto one = needed.rbegin(); one != needed.rend(); ++one) {
+    if (one->part.empty()) {
+      run_effect(*one->operation);
+    } else if (one->operation->work.partly(one->part)) {
+      one->operation->work.effect = nullptr;
+      list_.remove(one->operation);
+    }
+  }
 }
 
 void Deferred::run(const OperationPointer& operation) {

@@ -56,6 +56,10 @@ struct Work {
   std::shared_ptr<const Footprint> footprint = {};
   // Works on accessible() addresses.
   std::function<void()> effect = {};
+  // Computes what of the effect reaches these ranges, once; true: nothing is left. For effects whose parts are
+  // independent and take long.
+  std::function<bool(std::span<const Range> wanted)> partly = {};
+  bool covers = false;  // every byte of footprint->writes is written: what was there before is gone
   // Not 0: operations of the same identity have the same footprint, do not read what they write, and write the same
   // bytes of it (maybe other values): of two, the earlier need not run when nobody has read in between.
   std::uint64_t identity = 0;
