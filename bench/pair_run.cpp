@@ -1,5 +1,7 @@
 #include "bench/pair_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -23,9 +25,11 @@ double median_of(std::vector<double> values) {
 
 std::string_view to_string(Access access) { return access == Access::direct ? "direct" : "through_host"; }
 
-bool has_nvlink(const kernels::Device& device) {
-  const nlohmann::json links = to_json(fact_of(device.facts().more, "nvlink_links_active"));
-  return links.is_number() && links.get<double>() > 0;
+// Of two devices that reach each other directly; empty when unknown.
+std::string link_between(const nlohmann::json& facts, const Pair& pair) {
+  const nlohmann::json links = facts.value(fmt::format("gpu{}_nvlinks_to", pair.first), nlohmann::json());
+  if (!links.is_array() || pair.second >= links.size()) return {};
+  return links[pair.second].get<double>() > 0 ? "nvlink" : "pcie";
 }
 
 }  // namespace
@@ -102,19 +106,17 @@ nlohmann::json access_matrix(kernels::Platform& platform) {
 
 nlohmann::json link_conditions(kernels::Platform& platform, const std::vector<Pair>& pairs) {
   const std::span<kernels::Device* const> devices = platform.devices();
+  const nlohmann::json facts = to_json(platform.facts());
   std::set<std::string> accesses;
   std::set<std::string> links;
-  for (const auto& [first, second] : pairs) {
-    const Access access = platform.access(*devices[first], *devices[second]);
+  for (const Pair& pair : pairs) {
+    const Access access = platform.access(*devices[pair.first], *devices[pair.second]);
     accesses.insert(std::string(to_string(access)));
-    if (access == Access::direct)
-      links.insert(has_nvlink(*devices[first]) && has_nvlink(*devices[second]) ? "nvlink" : "pcie");
-    else
-      links.insert("host");
+    links.insert(access == Access::direct ? link_between(facts, pair) : "host");
   }
   nlohmann::json conditions = nlohmann::json::object();
   if (accesses.size() == 1) conditions["access"] = *accesses.begin();
-  if (links.size() == 1) conditions["link"] = *links.begin();
+  if (links.size() == 1 && !links.begin()->empty()) conditions["link"] = *links.begin();
   return conditions;
 }
 

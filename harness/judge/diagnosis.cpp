@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/judge/diagnosis_gpu.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/machine.h"
 #include "harness/report/quantity.h"
@@ -112,6 +113,7 @@ std::vector<std::string> diagnose(const Document& document, const Measurement& m
   std::vector<std::string> found;
   const bool host = measured_on_host(document, measurement);
   slow_one(measurement, found);
+  if (!host) gpu_reasons(document, measurement, found);
   cgroup(measurement, found);
   steal(measurement, found);
   if (host) few_threads(document, measurement, found);

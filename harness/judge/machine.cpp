@@ -76,8 +76,11 @@ json device_facts(const Document& document, int index) {
   for (const json& device : devices) {
     if (number_at(device, "/index").value_or(-1) != index) continue;
     json facts = device;
-    const auto more = device.find("more");
-    if (more != device.end() && more->is_object()) facts.update(*more);
+    // The worker's --describe says "facts"; "more" is what documents of other tools may have.
+    for (const char* name : {"facts", "more"}) {
+      const auto more = device.find(name);
+      if (more != device.end() && more->is_object()) facts.update(*more);
+    }
     return facts;
   }
   return json::object();

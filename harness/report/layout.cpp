@@ -139,20 +139,29 @@ std::string paint(std::string_view text, Colour colour, bool on) {
   return "\x1b[" + std::string(codes[static_cast<std::size_t>(colour)]) + "m" + std::string(text) + "\x1b[0m";
 }
 
-std::vector<std::size_t> Table::widths() const {
+std::vector<std::size_t> Table::widths(std::size_t width) const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = display_width(columns_[i].heading);
+    std::size_t widest = display_width(columns_[i].heading);
     for (const Row& row : rows_) {
-      if (i < row.cells.size()) width = std::max(width, display_width(row.cells[i].text));
+      if (i < row.cells.size()) widest = std::max(widest, display_width(row.cells[i].text));
     }
-    widths.push_back(std::min(width, columns_[i].most_columns));
+    widths.push_back(std::min(widest, columns_[i].most_columns));
+  }
+  std::size_t all = widths.empty() ? 0 : 2 * widths.size() - 1;  // blanks before and between
+  for (const std::size_t one : widths) all += one;
+  for (std::size_t i = 0; i < widths.size() && all > width; ++i) {
+    if (!columns_[i].yields) continue;
+    const std::size_t least = std::min(widths[i], width / 3);
+    const std::size_t given = std::min(all - width, widths[i] - least);
+    widths[i] -= given;
+    all -= given;
   }
   return widths;
 }
 
 std::string Table::render(std::size_t width, bool colour) const {
-  const std::vector<std::size_t> wide = widths();
+  const std::vector<std::size_t> wide = widths(width);
   std::string out;
   const auto line = [&](const std::vector<Cell>& cells) {
     std::string text;

@@ -36,6 +36,7 @@ class Table {
     std::string heading;
     bool right = false;
     std::size_t most_columns = 100;
+    bool yields = false;  // becomes narrower, to a third of the screen, where the others need the room
   };
   struct Cell {
     std::string text;
@@ -55,7 +56,7 @@ class Table {
     std::string note;
     std::size_t indent = 0;
   };
-  std::vector<std::size_t> widths() const;
+  std::vector<std::size_t> widths(std::size_t width) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

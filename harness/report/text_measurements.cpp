@@ -130,8 +130,11 @@ void add_devices(Table& table, const Measurement& measurement) {
     if (most == nullptr || *device.value > *most->value) most = &device;
   }
   if (count < 2) return;
-  table.note(fmt::format("{} devices: {}; lowest: device {}, highest: device {}", count,
-                         range_text(*least->value, *most->value, measurement.unit), least->index, most->index),
+  const Metric* metric = find_metric(measurement.metric);
+  const bool low_is_slow = metric == nullptr || metric->better == Better::higher;
+  table.note(fmt::format("{} devices: {}; slowest: device {}, fastest: device {}", count,
+                         range_text(*least->value, *most->value, measurement.unit),
+                         low_is_slow ? least->index : most->index, low_is_slow ? most->index : least->index),
              reason_indent);
 }
 
@@ -247,11 +250,11 @@ std::string unsupported_text(const Reasons& by_reason, std::size_t width) {
 std::string measurements_text(const Document& document, const ReportOptions& options) {
   if (document.measurements.empty()) return " No measurement is in this document.\n";
   Reasons unsupported;
-  Table table({{"measured", false, 39},
-               {"median", true, 13},
-               {"min .. max", true, 16},
+  Table table({{"measured", false, 39, true},
+               {"median", true, 16},
+               {"min .. max", true, 20},
                {"cv", true, 7},
-               {"95 % interval", true, 16}});
+               {"95 % interval", true, 20}});
   for (const auto& [metric, cases] : by_metric(document)) {
     Cases with_value;
     Cases without;

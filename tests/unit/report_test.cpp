@@ -292,7 +292,7 @@ TEST(report, the_slowest_of_several_devices_is_named) {
   document.measurements.push_back(measured("gemm.bf16/n:8192", "gemm.bf16.tflops", 612, "TFLOPS"));
   document.measurements[0].devices = {{0, "H100", 741}, {1, "H100", std::nullopt}, {5, "H100", 612}};
   EXPECT_THAT(report::measurements_text(document, {}),
-              HasSubstr("2 devices: 612 .. 741; lowest: device 5, highest: device 0"));
+              HasSubstr("2 devices: 612 .. 741; slowest: device 5, fastest: device 0"));
 }
 
 TEST(report, outcomes_with_the_same_reason_share_a_line) {
