@@ -32,7 +32,7 @@ class GemmLoad final : public Load {
       : device_(device), options_(options), gemm_(device.make_gemm(options.type, options.shape)) {
     const auto& [m, n, k] = options.shape;
     const std::size_t a = matrix_bytes(options.type, k, m);
-    const std::size_t b = matrix_bytes(options.type, k, n);
+    const std::size_t b = matrix_bytes(b_type(), k, n);
     const std::size_t c = matrix_bytes(gemm_->output_type(), m, n);
     const std::size_t all = a + b + c;
     if (all > options.limit_bytes)
@@ -68,7 +68,7 @@ class GemmLoad final : public Load {
                             .input_type = options_.type,
                             .output_type = gemm_->output_type(),
                             .a = reader(*set.a, options_.type),
-                            .b = reader(*set.b, options_.type),
+                            .b = reader(*set.b, b_type()),
                             .c = reader(*set.c, gemm_->output_type())};
       references.try_emplace(number, product, options_.seed).first->second.check(product.c);
     }
@@ -89,20 +89,25 @@ class GemmLoad final : public Load {
 
   nlohmann::json conditions() const override {
     const auto& [m, n, k] = options_.shape;
-    return {{"data_type", to_string(options_.type)},
-            {"output_type", to_string(gemm_->output_type())},
-            {"data_pattern", options_.pattern == Pattern::zeros ? "zeros" : "normal"},
-            {"shape", {{"m", m}, {"n", n}, {"k", k}}},
-            {"sparsity", "dense"},
-            {"checked_share",
-             static_cast<double>(checked_columns(options_.shape, options_.seed).size()) / static_cast<double>(n)},
-            {"sets", sets_.size()}};
+    nlohmann::json conditions = {
+        {"data_type", to_string(options_.type)},
+        {"output_type", to_string(gemm_->output_type())},
+        {"data_pattern", options_.pattern == Pattern::zeros ? "zeros" : "normal"},
+        {"shape", {{"m", m}, {"n", n}, {"k", k}}},
+        {"sparsity", "dense"},
+        {"checked_share",
+         static_cast<double>(checked_columns(options_.shape, options_.seed).size()) / static_cast<double>(n)},
+        {"sets", sets_.size()}};
+    if (b_type() != options_.type) conditions["b_type"] = to_string(b_type());
+    return conditions;
   }
 
  private:
+  DataType b_type() const { return gemm_->other_b_type().value_or(options_.type); }
+
   void fill(kernels::Stream& stream, Operands& set, std::uint64_t seed) {
     device_.fill(stream, *set.a, options_.type, options_.pattern, seed + 1);
-    device_.fill(stream, *set.b, options_.type, options_.pattern, seed + 2);
+    device_.fill(stream, *set.b, b_type(), options_.pattern, seed + 2);
     // The other pattern, so that an output never written is seen.
     const Pattern other = options_.pattern == Pattern::zeros ? Pattern::normal : Pattern::zeros;
     device_.fill(stream, *set.c, gemm_->output_type(), other, seed + 3);
