@@ -27,6 +27,8 @@ missing() {
   if "$root/scripts/find_nvcc.sh" >/dev/null; then missing_headers hwloc.h libhwloc-dev; fi
   [[ $mode == --run ]] && return
   missing_headers gtest/gtest.h libgtest-dev gmock/gmock.h libgmock-dev
+  command -v mpicxx >/dev/null || echo libopenmpi-dev # runs of several processes
+  command -v mpirun >/dev/null || echo openmpi-bin
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
     echo python3-jsonschema
   [[ $mode == --test ]] && return
