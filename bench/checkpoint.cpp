@@ -109,8 +109,8 @@ std::shared_ptr<CheckpointRun> make_run(Setting& setting, const Kind& kind) {
 Prepared prepare(Setting& setting, const Kind& kind) {
   const std::shared_ptr<CheckpointRun> run = make_run(setting, kind);
   const Preset& preset = presets.at(static_cast<std::size_t>(setting.chosen.value));
-  const double bytes = run->checkpoint_bytes();
-  const double whole = static_cast<double>(preset.bytes());
+  const auto bytes = static_cast<double>(run->checkpoint_bytes());
+  const auto whole = static_cast<double>(preset.bytes());
   const std::string seconds = fmt::format("checkpoint.{}.seconds", kind.saves ? "save" : "restore");
   Prepared prepared;
   prepared.work = bytes;
@@ -126,8 +126,9 @@ Prepared prepare(Setting& setting, const Kind& kind) {
   prepared.conditions["preset"] = preset.label;
   prepared.conditions["clock"] = "host, from the first copy until all is on the disk and has its name";
   if (!kind.saves) prepared.conditions["clock"] = "host, from the first read until all is in the devices' memory";
-  prepared.also_conditions[seconds] = {
-      {"bytes", whole}, {"measured_bytes", bytes}, {"scaled", !prepared.conditions["limited_by"].is_null()}};
+  prepared.also_conditions[seconds] = {{"bytes", preset.bytes()},
+                                       {"measured_bytes", run->checkpoint_bytes()},
+                                       {"scaled", !prepared.conditions["limited_by"].is_null()}};
   prepared.evidence = [run] { return run->evidence(); };
   prepared.warm_up = false;
   return prepared;

@@ -177,10 +177,10 @@ void CheckpointRun::spoil_memory() {
   bench::flip_bit(*part.device, *part.stream, *part.states, plan_.bytes_a_device / 2 + 1234, 4);
 }
 
-double CheckpointRun::checkpoint_bytes() const {
+std::size_t CheckpointRun::checkpoint_bytes() const {
   const std::size_t files =
       plan_.at_once ? parts_.size() * static_cast<std::size_t>(std::max(1, world_.processes())) : 1;
-  return static_cast<double>(plan_.bytes_a_device) * static_cast<double>(files);
+  return plan_.bytes_a_device * files;
 }
 
 nlohmann::json CheckpointRun::conditions() const {

@@ -39,7 +39,7 @@ class CheckpointRun {
   void spoil_memory();
 
   // Of one checkpoint: all devices at once and all processes, or one device.
-  double checkpoint_bytes() const;
+  std::size_t checkpoint_bytes() const;
   nlohmann::json conditions() const;
   nlohmann::json evidence() const;
   std::vector<kernels::Device*> devices() const;
