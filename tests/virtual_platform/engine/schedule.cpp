@@ -13,7 +13,7 @@ namespace {
 constexpr int illegal_address = 700;      // cudaErrorIllegalAddress
 constexpr int launch_failure = 719;       // cudaErrorLaunchFailure
 constexpr int uncorrectable_error = 214;  // cudaErrorECCUncorrectable
-constexpr int device_lost = 46;           // cudaErrorDevicesUnavailable
+constexpr int device_lost = 999;          // cudaErrorUnknown: the driver finds no better word for a GPU off the bus
 
 bool is_work(const Operation& operation) { return operation.work.seconds || operation.work.meeting; }
 
