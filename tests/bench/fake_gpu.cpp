@@ -318,6 +318,16 @@ FakePlatform::FakePlatform(const FakeOptions& options) : options_(options) {
 
 FakePlatform::~FakePlatform() = default;
 
+kernels::Facts FakePlatform::facts() const {
+  kernels::Facts facts;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    std::vector<double> links(devices_.size(), 18.0);
+    links[i] = 0;
+    facts.emplace_back("gpu" + std::to_string(i) + "_nvlinks_to", links);
+  }
+  return facts;
+}
+
 void FakePlatform::break_operation(const std::string& operation) {
   for (kernels::Device* device : devices_) dynamic_cast<FakeDevice&>(*device).break_operation(operation);
 }

@@ -15,7 +15,7 @@ struct FakeRates {
   double host_link = 20e9;
   double peer_link = 100e9;      // direct
   double around_by_host = 8e9;   // not direct
-  double start_seconds = 1e-6;   // of one copy or kernel
+  double start_seconds = 1e-8;   // of one copy
   double cache_load = 200e-9;    // seconds
   double memory_load = 600e-9;   // where the list is larger than the cache
   double peer_load = 900e-9;     // seconds
@@ -42,7 +42,8 @@ class FakePlatform : public kernels::Platform {
   void break_operation(const std::string& operation);
 
   std::string_view kind() const override { return "fake"; }
-  kernels::Facts facts() const override { return {}; }
+  // NVLinks from each to each, as kernels/cuda says it.
+  kernels::Facts facts() const override;
   std::span<kernels::Device* const> devices() override { return devices_; }
   std::span<kernels::Device* const> ranks() override { return devices_; }
   std::unique_ptr<kernels::Gate> make_gate() override;
