@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "harness/cli/commands.h"
@@ -33,6 +34,7 @@ void add_measuring_options(CLI::App& command, MeasureSettings& measure) {
       ->check(CLI::Range(1, 1000))
       ->group("Measuring");
   command.add_option("--min-time", measure.min_time_seconds, "Shortest time of one repetition [profile's]")
+      ->envname("CLAIMCHECK_MIN_TIME")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0))
       ->group("Measuring");
@@ -45,18 +47,25 @@ void add_measuring_options(CLI::App& command, MeasureSettings& measure) {
   command.add_option("--scratch", measure.scratch, "Where storage is measured [the output directory]")
       ->type_name("DIR")
       ->group("Measuring");
+  command
+      .add_option("--checkpoint-dir", measure.checkpoint_dir, "Where checkpoints go: they are measured there as well")
+      ->type_name("DIR")
+      ->group("Measuring");
 }
 
 void add_size_options(CLI::App& command, MeasureSettings& measure) {
   command.add_option("--max-bytes", measure.max_bytes, "Largest working set of one device, e.g. 64MiB")
+      ->envname("CLAIMCHECK_MAX_BYTES")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->group("Sizes");
   command.add_option("--max-gemm", measure.max_gemm, "Largest m, n and k of a matrix product")
+      ->envname("CLAIMCHECK_MAX_GEMM")
       ->type_name("N")
       ->check(CLI::Range(16, 65536))
       ->group("Sizes");
   command.add_option("--file-bytes", measure.file_bytes, "Size of the file that storage is measured with, e.g. 1GiB")
+      ->envname("CLAIMCHECK_FILE_BYTES")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->group("Sizes");
@@ -93,10 +102,16 @@ void add_judging_options(CLI::App& command, JudgeSettings& judge) {
 }
 
 // On --resume the journal says what is measured; an option that says otherwise would be ignored, so it is refused.
-void refuse_measuring_options(const CLI::App& command) {
+// What only the environment says is no such option: the journal has the last word.
+void refuse_measuring_options(const CLI::App& command, const std::vector<std::string>& arguments) {
+  const auto given = [&](const CLI::Option& option) {
+    return option.count() > 0 && std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+             return argument.substr(0, argument.find('=')) == option.get_name();
+           });
+  };
   for (const CLI::Option* option : command.get_options()) {
     const std::string group = option->get_group();
-    if (option->count() > 0 && (group == "Measuring" || group == "Sizes")) {
+    if (given(*option) && (group == "Measuring" || group == "Sizes")) {
       throw UserError(
           fmt::format("{}: not with --resume, which measures what the journal says; leave it out, or start a "
                       "new run in another --out",
@@ -130,7 +145,7 @@ void add_run(CLI::App& app, Global& global) {
       "  claimcheck run --only memory,gemm --claim 'memory.triad.gbps>=2900' --price 2.49/gpu-hour");
   command->callback([&global, command, settings] {
     settings->command = global.arguments;
-    if (settings->resume) refuse_measuring_options(*command);
+    if (settings->resume) refuse_measuring_options(*command, global.arguments);
     global.exit_code = run(*settings, load_catalog(global.catalog_directory));
   });
 }
