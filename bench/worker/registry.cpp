@@ -67,6 +67,15 @@ std::vector<ListedCase> list_cases(kernels::Platform& platform, const Options& o
   return result;
 }
 
+namespace {
+
+// A case of a benchmark whose cases cannot be listed here, because of a failure that whoever asks for it did not meet.
+bool may_be_case_of(const ListedCase& listed, const std::string& wanted) {
+  return listed.failure && wanted.rfind(listed.benchmark->id + '/', 0) == 0;
+}
+
+}  // namespace
+
 std::vector<ListedCase> choose(const std::vector<ListedCase>& cases, const std::vector<std::string>& only) {
   if (only.empty()) return cases;
   std::vector<ListedCase> result;
@@ -74,9 +83,12 @@ std::vector<ListedCase> choose(const std::vector<ListedCase>& cases, const std::
   for (const std::string& wanted : only) {
     bool found = false;
     for (const ListedCase& listed : cases) {
-      if (listed.id != wanted && listed.benchmark->id != wanted) continue;
+      const bool unlisted = may_be_case_of(listed, wanted);
+      if (listed.id != wanted && listed.benchmark->id != wanted && !unlisted) continue;
       found = true;
-      if (taken.insert(listed.id).second) result.push_back(listed);
+      if (!taken.insert(unlisted ? wanted : listed.id).second) continue;
+      result.push_back(listed);
+      if (unlisted) result.back().id = wanted;
     }
     if (found) continue;
     std::vector<std::string> ids;
