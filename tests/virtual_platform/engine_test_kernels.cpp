@@ -29,6 +29,12 @@ __global__ void warp_sum(const int* values, int* sums) {
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
 }
 
+__global__ void through_scratch(int* scratch, const int* from, int* to) {
+  scratch[threadIdx.x] = from[threadIdx.x];
+  __syncthreads();
+  to[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
+}
+
 __global__ void gather(int* out) {
   struct Value {
     int lane;
@@ -54,6 +60,7 @@ const CompiledKernel scale_kernel = Call<&scale>::named("scale");
 const CompiledKernel increment_kernel = Call<&increment>::named("increment");
 const CompiledKernel reverse_kernel = Call<&reverse>::named("reverse");
 const CompiledKernel warp_sum_kernel = Call<&warp_sum>::named("warp_sum");
+const CompiledKernel scratch_kernel = Call<&through_scratch>::named("through_scratch");
 const CompiledKernel gather_kernel = Call<&gather>::named("gather");
 const CompiledKernel half_barrier_kernel = Call<&half_barrier>::named("half_barrier");
 const CompiledKernel by_memory_kernel = Call<&by_memory>::named("by_memory");

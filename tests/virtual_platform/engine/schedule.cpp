@@ -1,7 +1,7 @@
 // When operations take place in virtual time.
 #include <algorithm>
 #include <cstdio>
-#include <limits>
+#include <tuple>
 
 #include "tests/virtual_platform/engine/clock.h"
 #include "tests/virtual_platform/engine/engine.h"
@@ -59,13 +59,15 @@ void Scheduler::add(Stream& stream, OperationPointer operation) {
 void Scheduler::time_all() {
   for (;;) {
     OperationPointer best;
-    double best_start = std::numeric_limits<double>::infinity();
+    double best_start = 0;
     for (Stream* stream : busy_) {
       if (stream->queue.empty()) continue;
       const OperationPointer& head = stream->queue.front();
       if (!can_start(*head)) continue;
       const double start = earliest(*head);
-      if (start > best_start || (start == best_start && best->sequence < head->sequence)) continue;
+      // Of several at one time those that take none come first, so that work sees what work starts beside it.
+      const auto order = std::make_tuple(start, is_work(*head), head->sequence);
+      if (best && order > std::make_tuple(best_start, is_work(*best), best->sequence)) continue;
       best = head;
       best_start = start;
     }
