@@ -13,6 +13,7 @@ command -v patchelf >/dev/null || { say "patchelf is missing: apt-get install pa
 "$root/scripts/build.sh" package -- claimcheck workers
 rm -rf "$folder"
 mkdir -p "$folder"/{bin,lib,libexec,scripts}
+cp -r "$root"/scripts/{mpi,slurm,kubernetes} "$folder/scripts/"
 cp "$bin/claimcheck" "$bin/claimcheck-bench-host" "$folder/bin/"
 programs=("$folder/bin/claimcheck" "$folder/bin/claimcheck-bench-host")
 if [[ -x $bin/claimcheck-bench-cuda ]]; then
@@ -41,6 +42,9 @@ done < <(ldd "${programs[@]}" | sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) 
 for library in "$folder"/lib/*; do patchelf --set-rpath '$ORIGIN' "$library"; done
 # shellcheck disable=SC2016 # the linker expands it
 for program in "${programs[@]}"; do patchelf --set-rpath '$ORIGIN/../lib' "$program"; done
+
+# Linked with the machine's own MPI, and loaded only under a launcher.
+[[ ! -e $bin/libclaimcheck_mpi.so ]] || cp "$bin/libclaimcheck_mpi.so" "$folder/lib/"
 
 newest=$(objdump -T "${programs[@]}" "$folder"/lib/* 2>/dev/null | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n 1)
 say "needs glibc ${newest#GLIBC_} or newer, $(du -sh "$folder" | cut -f 1)"

@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds describe_deadline{60};
 constexpr std::size_t describe_most_bytes = 16u << 20;
 constexpr int exit_no_device = 3;
+constexpr std::string_view worker_mark = "claimcheck-bench: ";
 
 std::filesystem::path program_path(const std::string& kind) {
   std::error_code error;
@@ -28,7 +29,7 @@ struct Answer {
   ExitState state;
   bool timed_out = false;
   std::string out;
-  std::string err;  // first line
+  std::string err;  // what the worker said on stderr, else the first line
 };
 
 Answer ask(const std::vector<std::string>& command) {
@@ -36,8 +37,13 @@ Answer ask(const std::vector<std::string>& command) {
   const auto out = [&](std::string_view line) {
     if (answer.out.size() + line.size() < describe_most_bytes) answer.out.append(line).append("\n");
   };
+  // The worker's own sentence: what it calls itself tells a user nothing. Launchers say more around it.
+  bool said = false;
   const auto err = [&](std::string_view line) {
-    if (answer.err.empty()) answer.err = line;
+    if (line.find_first_not_of("- ") == std::string_view::npos) return;
+    const bool says = line.starts_with(worker_mark);
+    if (answer.err.empty() || (says && !said)) answer.err = says ? line.substr(worker_mark.size()) : line;
+    said = said || says;
   };
   WorkerProcess process(command);
   const Clock::time_point end = Clock::now() + describe_deadline;
@@ -52,9 +58,12 @@ Answer ask(const std::vector<std::string>& command) {
   return answer;
 }
 
-// --describe runs without the launcher: one process knows its devices.
-nlohmann::json describe_worker(const std::string& program, const std::vector<std::string>& options) {
-  std::vector<std::string> command{program, "--describe"};
+// Under the launcher too: what can be measured depends on how many processes there are.
+nlohmann::json describe_worker(const std::vector<std::string>& launcher, const std::string& program,
+                               const std::vector<std::string>& options) {
+  std::vector<std::string> command = launcher;
+  command.push_back(program);
+  command.push_back("--describe");
   command.insert(command.end(), options.begin(), options.end());
   const Answer answer = ask(command);
   if (answer.timed_out) {
@@ -110,10 +119,11 @@ Worker choose_worker(const WorkerRequest& request) {
     throw UserError(fmt::format("--device {}: expected auto, cuda or host", request.device));
   }
   Worker worker;
+  const std::vector<std::string> launcher = split_words(request.launcher, "--launcher");
   std::string program = request.program;
   if (!program.empty()) {
     if (!std::filesystem::exists(program)) throw UserError(fmt::format("--worker {}: no such file", program));
-    worker.description = describe_worker(program, request.options);
+    worker.description = describe_worker(launcher, program, request.options);
     worker.why = "named by --worker";
   } else {
     const bool cuda_built = std::filesystem::exists(program_path("cuda"));
@@ -126,16 +136,16 @@ Worker choose_worker(const WorkerRequest& request) {
     program = program_path(request.device == "host" || !cuda_built ? "host" : "cuda");
     if (request.device == "auto" && !cuda_built) worker.why = "this build has no CUDA worker";
     try {
-      worker.description = describe_worker(program, request.options);
+      worker.description = describe_worker(launcher, program, request.options);
     } catch (const UserError& error) {
       if (request.device != "auto" || !cuda_built || error.code() != ExitCode::no_device) throw;
       worker.why = error.what();
       program = program_path("host");
-      worker.description = describe_worker(program, request.options);
+      worker.description = describe_worker(launcher, program, request.options);
     }
   }
   worker.kind = worker.description.value("worker", std::string("unknown"));
-  worker.command = split_words(request.launcher, "--launcher");
+  worker.command = launcher;
   worker.command.push_back(program);
   worker.command.insert(worker.command.end(), request.options.begin(), request.options.end());
   return worker;

@@ -2,11 +2,13 @@
 // node, and by messages between nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/statvfs.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "kernels/host/shared_segment.h"
 #include "kernels/launch.h"
 #include "kernels/node_share.h"
 #include "tests/kernels/collectives.h"
@@ -88,6 +90,19 @@ TEST(ProcessGroup, ARankOfAnotherProcessThatNeverComesEndsTheWaitOfBoth) {
     }
     world.barrier();
   });
+}
+
+// More than the whole of /dev/shm is refused at once, before anything is taken of it.
+TEST(ProcessGroup, TooLittleSharedMemoryIsSaid) {
+  struct statvfs space {};
+  ASSERT_EQ(statvfs("/dev/shm", &space), 0);
+  if (space.f_blocks == 0) GTEST_SKIP() << "/dev/shm has no limit here";
+  World world;
+  const std::size_t more = space.f_blocks * space.f_frsize + (std::size_t{1} << 20);
+  host::SharedSegment segment(world, more);
+  const Error error = test::error_of([&] { segment.reserve(0, more); });
+  EXPECT_THAT(error.what(), HasSubstr("/dev/shm is too small"));
+  EXPECT_THAT(error.what(), HasSubstr("--shm-size"));
 }
 
 Launch launch_with(const std::vector<std::pair<std::string, std::string>>& variables) {
