@@ -27,7 +27,7 @@ struct Options {
   double sequence = 2048;
   double gradient_bytes = 2;
   double bucket_mib = 25;
-  double step_share = 0.55;
+  double step_share = 0;
   bool no_overlap = false;
   bool allow_virtual = false;
   bool json = false;
@@ -62,13 +62,15 @@ scale::ScaleOptions scale_options(const Options& options, const CLI::App& comman
   check_range("--sequence", options.sequence, 1, 1e8, "at least one token");
   check_range("--gradient-bytes", options.gradient_bytes, 1, 8, "2 (bf16) or 4 (fp32)");
   check_range("--bucket", options.bucket_mib, 0.01, 1e6, "MiB, such as 25");
-  check_range("--step-share", options.step_share, 1e-3, 1, "a share above 0 and at most 1, such as 0.55");
+  if (given("--step-share")) {
+    check_range("--step-share", options.step_share, 1e-3, 1, "a share above 0 and at most 1, such as 0.55");
+    scale.step_share = options.step_share;
+  }
   scale.model = scale::training_model(options.model);
   scale.batch = options.batch;
   scale.sequence = options.sequence;
   scale.gradient_bytes = options.gradient_bytes;
   scale.bucket_bytes = options.bucket_mib * scale::mib;
-  scale.step_share = options.step_share;
   scale.overlap = !options.no_overlap;
   scale.allow_virtual = options.allow_virtual;
   return scale;
@@ -114,9 +116,12 @@ void add_training_options(CLI::App& command, Options& options) {
       ->type_name("N")
       ->group("Training");
   command.add_option("--bucket", options.bucket_mib, "Gradients reduced at once")->type_name("MIB")->group("Training");
-  command.add_option("--step-share", options.step_share, "Share of the rate of matrix products that a step keeps")
+  command
+      .add_option("--step-share", options.step_share,
+                  "Share of the rate of matrix products that a step keeps; default: a measured step, else 0.55")
       ->type_name("SHARE")
-      ->group("Training");
+      ->group("Training")
+      ->default_str("");
   command.add_flag("--no-overlap", options.no_overlap, "Reduce gradients after backward, not during it")
       ->group("Training");
 }

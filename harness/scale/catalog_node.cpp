@@ -82,6 +82,7 @@ struct NodeCurve {
 std::optional<NodeCurve> node_curve(const std::vector<Point>& points, const std::string& what) {
   if (points.empty()) return std::nullopt;
   std::vector<TimedSize> sizes;
+  sizes.reserve(points.size());
   for (const Point& point : points) sizes.push_back(point.timed);
   NodeCurve curve;
   curve.fit = fit_alpha_beta(sizes);
@@ -117,7 +118,7 @@ bool add_links(const Accelerator& accelerator, Machine& machine) {
   fabric.ring_rate = pcie3_x16_rate * std::exp2(*generation - 3) * lanes / 16;
   machine.facts.push_back(rate_fact("ring inside a node", fabric.ring_rate,
                                     fmt::format("PCIe {:.0f}.0 x{:.0f} as NCCL counts it", *generation, lanes), true));
-  machine.notes.push_back(
+  machine.notes.emplace_back(
       "All-reduce over PCIe depends on switches, CPUs and shared uplinks that the catalog does not know: it may be "
       "well "
       "below this estimate.");

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/cost/cost.h"
 #include "harness/error.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/machine.h"
@@ -24,7 +23,8 @@ std::optional<int> count_of(const Measurement& measurement, const char* name) {
   constexpr double most = 1e8;
   const nlohmann::json count = condition_of(measurement, name);
   if (!count.is_number() || !(count.get<double>() >= 1) || count.get<double>() > most) return std::nullopt;
-  return static_cast<int>(count.get<double>());
+  const double value = count.get<double>();
+  return value == std::floor(value) ? std::optional(static_cast<int>(value)) : std::nullopt;
 }
 
 std::optional<TimedSize> timed(const Measurement& measurement, int ranks) {
@@ -104,7 +104,12 @@ int ranks_per_node(const Document* document, const std::vector<Curve>& curves, c
   if (platform != nullptr && platform->accelerator_count.value_or(0) > 0) return *platform->accelerator_count;
   const auto seen = document == nullptr ? std::nullopt : accelerators_seen(*document);
   if (seen && !seen->empty()) return static_cast<int>(seen->size());
-  throw UserError("how many GPUs a node has is not known: give --gpus-per-node N");
+  if (document == nullptr) throw UserError("how many GPUs a node has is not known: give --gpus-per-node N");
+  throw UserError(
+      "the result holds no usable all-reduce and does not say how many GPUs the machine has: measure one (claimcheck "
+      "run "
+      "--only 'allreduce*'), or give --instance or --gpus-per-node",
+      ExitCode::incomplete);
 }
 
 std::string algorithm_of_node(const std::vector<Curve>& curves, const Machine& machine) {
@@ -171,27 +176,6 @@ void use_measured_start(int nodes, const AlphaBeta& fit, Machine& machine) {
   machine.facts.push_back(
       {"a step between nodes, beyond NCCL's figure", fabric.network_seconds * 1e6, "us",
        fmt::format("measured: the start of {} us on {} nodes", number_text(fit.alpha_seconds * 1e6), nodes), false});
-}
-
-void add_rate(const Document* document, const Catalog& catalog, const Accelerator* accelerator, bool host,
-              Machine& machine) {
-  if (document != nullptr) {
-    if (const auto useful = useful_rate(*document)) {
-      machine.rank_tflops = useful->on_host ? useful->per_device / machine.fabric.ranks_per_node : useful->per_device;
-      machine.data_type = useful->data_type;
-      machine.facts.push_back({"matrix products of one rank", machine.rank_tflops, "TFLOPS",
-                               fmt::format("measured, {}", useful->measurement_id), false});
-      return;
-    }
-  }
-  if (accelerator == nullptr || host) return;
-  std::string basis;
-  const auto claim = dense_claim(*accelerator, "bf16");
-  const auto ratio = typical_ratio(catalog, *accelerator, "bf16", &basis);
-  if (!claim || !ratio) return;
-  machine.rank_tflops = *claim * *ratio;
-  machine.data_type = "bf16";
-  machine.facts.push_back({"matrix products of one rank", machine.rank_tflops, "TFLOPS", basis, true});
 }
 
 void add_fits(const std::vector<Curve>& curves, Machine& machine) {
@@ -281,7 +265,7 @@ Machine machine_of(const Document* document, const Catalog& catalog, const Machi
   if (!machine.measured.empty() && machine.measured.rbegin()->first > 1) {
     use_measured_start(machine.measured.rbegin()->first, machine.measured.rbegin()->second, machine);
   }
-  add_rate(document, catalog, accelerator, host, machine);
+  add_compute(document, catalog, accelerator, host, machine);
   return machine;
 }
 

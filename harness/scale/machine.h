@@ -23,6 +23,13 @@ struct Fact {
   bool estimate = true;
 };
 
+// A training step that was measured here: the rate of one rank while it computes, what it waited for others taken out.
+struct MeasuredStep {
+  std::string id;
+  double parameters = 0;
+  double tflops = 0;  // training.tflops / (1 - training.exposed_communication.share)
+};
+
 struct Machine {
   std::string instance;     // catalog id, empty when unknown
   std::string accelerator;  // catalog id, or the name the result has; empty for a CPU
@@ -32,8 +39,9 @@ struct Machine {
   std::optional<double> rank_tflops;   // of matrix products, one rank
   std::optional<double> memory_bytes;  // of one rank's device
   std::string data_type;               // of those products
-  std::vector<Fact> facts;             // what the fabric and the rate were made from
-  std::vector<std::string> notes;      // what the reader must know
+  std::vector<MeasuredStep> steps;
+  std::vector<Fact> facts;         // what the fabric and the rate were made from
+  std::vector<std::string> notes;  // what the reader must know
   bool is_virtual = false;
 };
 

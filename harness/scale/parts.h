@@ -19,6 +19,10 @@ bool add_catalog_node(const Catalog& catalog, const Platform* platform, const Ac
 // when neither says.
 void add_network(const Platform* platform, std::optional<double> gbit, Machine& machine);
 
+// The rate of matrix products of one rank, and the training steps measured. `accelerator` may be null.
+void add_compute(const Document* document, const Catalog& catalog, const Accelerator* accelerator, bool host,
+                 Machine& machine);
+
 // An accelerator whose switch adds up (NVLS): Hopper and newer behind an NVSwitch.
 bool switch_adds(const Accelerator& accelerator);
 

@@ -16,6 +16,8 @@ using nlohmann::json;
 
 constexpr double state_bytes_per_parameter = 16;  // bf16 weights and gradients, fp32 master weights, two Adam moments
 
+constexpr double far_off = 4;  // a model of so many times the parameters
+
 json optional_number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 json fact_json(const Fact& fact) {
@@ -131,10 +133,35 @@ class Builder {
     return row;
   }
 
+  // The measured step whose model is nearest in size, unless a share was asked for.
+  void choose_rate() {
+    if (!options_.step_share && !machine_.steps.empty()) {
+      const auto distance = [&](const MeasuredStep& step) {
+        return std::abs(std::log(step.parameters / options_.model.parameters));
+      };
+      const MeasuredStep& nearest =
+          *std::min_element(machine_.steps.begin(), machine_.steps.end(),
+                            [&](const MeasuredStep& a, const MeasuredStep& b) { return distance(a) < distance(b); });
+      gpu_tflops_ = nearest.tflops;
+      measured_step_ = nearest.id;
+      if (distance(nearest) > std::log(far_off)) {
+        machine_.notes.push_back(fmt::format(
+            "The step measured ({}) is of a model of {} M parameters, far from {}: larger products run faster. "
+            "--step-share takes a share of the matrix products instead.",
+            nearest.id, number_text(nearest.parameters / 1e6), options_.model.name));
+      }
+    } else if (machine_.rank_tflops) {
+      step_share_ = options_.step_share.value_or(default_step_share);
+      gpu_tflops_ = *machine_.rank_tflops * *step_share_;
+    }
+  }
+
   json training_json() {
-    if (!machine_.rank_tflops) {
-      machine_.notes.push_back(
-          "No training step: no matrix product was measured, and the catalog has no typical rate for this device.");
+    choose_rate();
+    if (!gpu_tflops_) {
+      machine_.notes.emplace_back(
+          "No training step: neither one nor a matrix product was measured, and the catalog has no typical rate for "
+          "this device.");
       return nullptr;
     }
     const TrainingModel& model = options_.model;
@@ -148,8 +175,9 @@ class Builder {
         {"batch_per_gpu", options_.batch},
         {"global_batch", global},
         {"flops_per_token", flops},
-        {"step_share", options_.step_share},
-        {"gpu_tflops", *machine_.rank_tflops * options_.step_share},
+        {"step_share", optional_number(step_share_)},
+        {"measured_step", measured_step_.empty() ? json(nullptr) : json(measured_step_)},
+        {"gpu_tflops", *gpu_tflops_},
         {"data_type", machine_.data_type},
         {"gradient_bytes", model.parameters * options_.gradient_bytes},
         {"bucket_bytes", options_.bucket_bytes},
@@ -173,7 +201,7 @@ class Builder {
       }
       return row;
     }
-    const double compute = batch * options_.sequence * flops / (*machine_.rank_tflops * 1e12 * options_.step_share);
+    const double compute = batch * options_.sequence * flops / (*gpu_tflops_ * 1e12);
     const Gradients gradients{options_.model.parameters * options_.gradient_bytes, options_.bucket_bytes,
                               options_.overlap};
     const Step step = training_step(compute, gradients, [&](double bytes) { return seconds(nodes, bytes); });
@@ -210,6 +238,9 @@ class Builder {
 
   ScaleOptions options_;
   Machine machine_;
+  std::optional<double> gpu_tflops_;  // of a training step
+  std::optional<double> step_share_;
+  std::string measured_step_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 namespace claimcheck::scale {
 
 inline constexpr double mib = 1 << 20;
+inline constexpr double default_step_share = 0.55;  // docs/scaling.md says of what
 
 struct ScaleOptions {
   std::vector<int> nodes = {1, 8, 64, 512};
@@ -27,7 +28,7 @@ struct ScaleOptions {
   double sequence = 2048;              // tokens
   double gradient_bytes = 2;           // of one parameter
   double bucket_bytes = 25 * mib;
-  double step_share = 0.55;  // of the rate of matrix products that a training step keeps
+  std::optional<double> step_share;  // of the rate of matrix products that a step keeps; unset: measured, else default
   bool overlap = true;
   bool allow_virtual = false;
 };

@@ -70,16 +70,22 @@ std::string allreduce_text(const json& rows) {
   return table.empty() ? "" : "\n" + table.render(width, false);
 }
 
+std::string rate_basis(const json& training) {
+  if (training.at("step_share").is_null()) return fmt::format("measured, {}", text_at(training, "measured_step"));
+  return fmt::format("{} products x {} step share", text_at(training, "data_type"),
+                     exact_text(training.at("step_share")));
+}
+
 std::string training_heading(const json& training) {
   const json& model = training.at("model");
   return fmt::format(
-      "{}: {} parameters, {} tokens a sequence, {} sequences a GPU (weak) or {} in all (strong); {} TFLOPS a GPU ({} "
-      "products x {} step share); gradients of {} in buckets of {}{}",
-      text_at(model, "name"), number_text(model.at("parameters").get<double>() / 1e9) + " G",
+      "{}: {} G parameters, {} tokens a sequence, {} sequences a GPU (weak) or {} in all (strong); {} TFLOPS a GPU "
+      "({}); "
+      "gradients of {} in buckets of {}{}",
+      text_at(model, "name"), number_text(model.at("parameters").get<double>() / 1e9),
       exact_text(training.at("sequence")), exact_text(training.at("batch_per_gpu")),
-      exact_text(training.at("global_batch")), number_text(training.at("gpu_tflops")), text_at(training, "data_type"),
-      exact_text(training.at("step_share")), binary_bytes_text(training.at("gradient_bytes")),
-      binary_bytes_text(training.at("bucket_bytes")),
+      exact_text(training.at("global_batch")), number_text(training.at("gpu_tflops")), rate_basis(training),
+      binary_bytes_text(training.at("gradient_bytes")), binary_bytes_text(training.at("bucket_bytes")),
       training.at("overlap").get<bool>() ? ", overlapped with backward" : ", after backward");
 }
 

@@ -8,7 +8,10 @@
 namespace claimcheck::scale {
 namespace {
 
-using namespace scale_test;
+using scale_test::HasSubstr;
+using scale_test::json;
+using scale_test::refusal;
+using scale_test::us;
 
 Measurement allreduce(int nodes, int ranks, double bytes, double seconds, const std::string& algorithm = "") {
   const double gbps = bus_factor(ranks) * bytes / seconds / 1e9;
@@ -179,6 +182,30 @@ TEST(ScaleJson, Training) {
   EXPECT_TRUE(training["strong"][1]["step_seconds"].is_null());
   EXPECT_EQ(default_global_batch(8, 8, 128), 128);
   EXPECT_EQ(default_global_batch(8, 8, 32), 64);
+}
+
+// 300 TFLOPS with a quarter of the step spent waiting: 400 while it computes.
+TEST(ScaleJson, AMeasuredStepGivesTheRate) {
+  Document document = one_node("nvls");
+  Measurement step = made::measured("training/1.3b", "training.tflops", "TFLOPS", made::six(300, 0));
+  step.conditions["model"] = {{"parameters", 1.3e9}};
+  const Measurement waits =
+      made::measured("training/1.3b", "training.exposed_communication.share", "1", made::six(0.25, 0));
+  Measurement small = made::measured("training/125m", "training.tflops", "TFLOPS", made::six(100, 0));
+  small.conditions["model"] = {{"parameters", 125e6}};
+  for (const Measurement& more : {small, step, waits}) document.measurements.push_back(more);
+  const json training = scale_json(&document, catalog(), options())["training"];
+  EXPECT_EQ(training["measured_step"], "training/1.3b");
+  EXPECT_NEAR(training["gpu_tflops"].get<double>(), 400, 1e-9);
+  EXPECT_TRUE(training["step_share"].is_null());
+  ScaleOptions share = options();
+  share.step_share = 0.5;
+  const json asked = scale_json(&document, catalog(), share)["training"];
+  EXPECT_NEAR(asked["gpu_tflops"].get<double>(), 350, 1e-9);
+  EXPECT_TRUE(asked["measured_step"].is_null());
+  ScaleOptions large = options();
+  large.model = training_model("13B");
+  EXPECT_THAT(scale_text(scale_json(&document, catalog(), large)), HasSubstr("far from 13B"));
 }
 
 TEST(ScaleJson, WhatIsVirtualIsRefused) {

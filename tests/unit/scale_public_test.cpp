@@ -13,7 +13,7 @@
 namespace claimcheck::scale {
 namespace {
 
-using namespace scale_test;
+using scale_test::json;
 
 using Row = std::vector<std::string>;
 

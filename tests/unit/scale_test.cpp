@@ -6,7 +6,10 @@
 namespace claimcheck::scale {
 namespace {
 
-using namespace scale_test;
+using scale_test::ElementsAre;
+using scale_test::HasSubstr;
+using scale_test::refusal;
+using scale_test::us;
 
 // 8 ranks a node: ring 400 GB/s, switch 250 GB/s, network 200 GB/s.
 Fabric fabric() {
