@@ -115,6 +115,11 @@ class Machine:
         return {row["id"]: row for row in json.loads(run.out)["benchmarks"]}
 
 
+def first(count):
+    """Changes of a machine of eight GPUs that leave only so many, without shared uplinks."""
+    return {"count": count, "gpus": {str(index): None for index in range(count, 8)}, "pcie": {"uplinks": None}}
+
+
 def median(values):
     ordered = sorted(values)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2

@@ -3,7 +3,7 @@ import unittest
 
 import support
 
-TWO = {"count": 2, "gpus": None, "pcie": {"uplinks": None}, "gpu": {"l2_kib": 64}}
+TWO = support.first(2) | {"gpu": {"l2_kib": 64}}
 LIMITS = ["--max-bytes=1000000", "--max-gemm=64"]
 
 
@@ -30,7 +30,7 @@ class Outcomes(unittest.TestCase):
 
     def test_a_kernel_that_never_ends(self):
         ids = self.case_ids("memory.copy", "gemm.bf16")
-        run = self.run_with(fault("hang", "gemm"), ids, "--deadline=1")
+        run = self.run_with(fault("hang", "gemm", gpu=1), ids, "--deadline=1")
         self.assertEqual(self.statuses(run).get(ids[0]), "ok", run)
         self.assertEqual(self.statuses(run).get(ids[1]), "timed_out", run)
 
@@ -61,7 +61,7 @@ class Outcomes(unittest.TestCase):
 
     def test_an_uncorrectable_memory_error(self):
         ids = self.case_ids("memory.copy", "gemm.bf16")
-        run = self.run_with(fault("ecc", "gemm"), ids)
+        run = self.run_with(fault("ecc", "gemm", gpu=1), ids)
         self.assertEqual(self.statuses(run).get(ids[1]), "failed", run)
         reason = next(one["reason"] for one in run.measurements if one["id"] == ids[1])
         self.assertIn("ECC", reason)
@@ -86,45 +86,49 @@ class Outcomes(unittest.TestCase):
 
 
 class Sensors(unittest.TestCase):
-    def evidence(self, changes):
-        with machine(changes) as one:
+    def evidence(self, changes, name="p5"):
+        with machine(changes, name) as one:
             run = one.measure(["memory.copy"], *LIMITS, repetitions=1)
             self.assertEqual([m["status"] for m in run.measurements], ["ok"], run)
-            return run.measurements[0]["evidence"]
-
-    def description(self, changes):
-        with machine(changes) as one:
-            run = one.command("--describe")
-            self.assertEqual(run.code, 0, run)
-            return run
-
-    def text(self, changes):
-        """All of the evidence, for what is asked whatever its key."""
-        return str(self.evidence(changes))
+            return run.measurements[0]["evidence"]["devices"][0]
 
     def test_readings_are_attached(self):
-        self.assertIn("690", self.text({}))
+        evidence = self.evidence({"gpu": {"throttle_reasons": ["sw_power_cap", "hw_thermal"]}})
+        wanted = {"power_w": 690, "temperature_c": 62, "memory_temperature_c": 71, "sm_clock_mhz": 1755,
+                  "memory_clock_mhz": 2619, "pcie_generation": 5, "throttle_mask": 0x44}
+        self.assertEqual({key: evidence[key] for key in wanted}, wanted)
+        self.assertIn("hw_thermal", evidence["throttle_reasons"])
 
     def test_a_lie_is_recorded_as_told(self):
-        self.assertIn("123", self.text({"gpu": {"lying_sensors": {"power_watts": 123}}}))
-        self.assertNotIn("690", self.text({"gpu": {"lying_sensors": {"power_watts": 123}}}))
+        evidence = self.evidence({"gpu": {"lying_sensors": {"power_watts": 123, "sm_clock_mhz": 10}}})
+        self.assertEqual((evidence["power_w"], evidence["sm_clock_mhz"]), (123, 10))
 
-    def test_throttle_reasons(self):
-        self.assertIn("hw_thermal", self.text({"gpu": {"throttle_reasons": ["hw_thermal"]}}))
+    def test_an_older_driver_still_tells_clocks_and_reasons(self):
+        evidence = self.evidence({"faults": {"nvml": "old"}})
+        self.assertEqual((evidence["power_w"], evidence["throttle_mask"]), (690, 4))
 
-    def test_measuring_works_without_nvml_and_with_less_of_it(self):
-        for nvml in ("missing", "old", "mismatch"):
-            with self.subTest(nvml):
-                self.text({"faults": {"nvml": nvml}})
+    def test_measuring_works_without_nvml(self):
+        for nvml in ("missing", "mismatch"):
+            with self.subTest(nvml), machine({"faults": {"nvml": nvml}}) as one:
+                run = one.measure(["memory.copy"], *LIMITS, repetitions=1)
+                self.assertEqual([m["status"] for m in run.measurements], ["ok"], run)
+                # Nothing is known, and nothing is 0 for that.
+                self.assertNotIn("690", str(run.measurements[0]["evidence"]))
+                self.assertNotIn(0, [value for key, value in flat(run.measurements[0]["evidence"]) if "power" in key])
 
     def test_what_is_not_supported_is_unknown_and_not_zero(self):
         evidence = self.evidence({"faults": {"nvml_not_supported": ["nvmlDeviceGetPowerUsage"]}})
-        power = [value for key, value in flat(evidence) if "power" in key and "watts" in key and "limit" not in key]
-        self.assertTrue(power)
-        self.assertEqual(set(power), {None})
+        self.assertEqual((evidence["power_w"], evidence["temperature_c"]), (None, 62))
+
+    def test_a_vgpu_tells_little(self):
+        with support.Machine("vgpu") as one:
+            run = one.measure(["memory.copy"], *LIMITS, repetitions=1)
+            evidence = run.measurements[0]["evidence"]
+        self.assertEqual((evidence["power_w"], evidence["temperature_c"]), (None, None))
 
 
 def flat(value, key=""):
+    """(key, value) of all that a document holds."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from flat(inner, f"{key}.{name}")

@@ -73,11 +73,11 @@ def expected(spec, row):
 
 
 MACHINES = {
-    "p5": {"count": 2, "gpus": None},
-    "p4d": {"count": 2, "gpus": None, "pcie": {"uplinks": [[0, 1]]}},
-    "h200": {"count": 2, "gpus": None, "pcie": {"uplinks": [[0, 1]]}},
+    "p5": support.first(2),
+    "p4d": support.first(2) | {"pcie": {"uplinks": [[0, 1]]}},
+    "h200": support.first(2) | {"pcie": {"uplinks": [[0, 1]]}},
     "a100_pcie": {},
-    "l40s": {"count": 2, "gpus": None},
+    "l40s": support.first(2),
     "t4": {},
     "mig": {},
     "vgpu": {},
@@ -150,24 +150,23 @@ class Collectives(unittest.TestCase):
                                                             one["conditions"]["bytes"])
                     value = support.median(one["samples"])
                     self.assertLess(abs(value / (bus_bytes / seconds / 1e9) - 1), TOLERANCE)
-                    self.assertIn(transport, one["evidence"]["transport"])
+                    self.assertIn(transport, one["evidence"]["group"]["transport"])
                     if row["benchmark"] == "allreduce":
-                        self.assertEqual(one["evidence"]["algorithm"], algorithm)
+                        self.assertEqual(one["evidence"]["group"]["algorithm"], algorithm)
 
     def test_behind_nvswitch(self):
-        self.check("p5", {"count": 4, "gpus": None}, "nvls", "P2P/CUMEM")
+        self.check("p5", support.first(4), "nvls", "P2P/CUMEM")
 
     def test_through_host_memory(self):
-        self.check("l40s", {"count": 2, "gpus": None}, "ring", "SHM/direct/direct")
+        self.check("l40s", support.first(2), "ring", "SHM/direct/direct")
 
     def test_over_the_network(self):
-        self.check("p4d", {"count": 2, "gpus": None, "pcie": {"uplinks": None},
-                           "collectives": {"transport": "NET/Socket/0"}}, "ring", "NET/Socket")
+        self.check("p4d", support.first(2) | {"collectives": {"transport": "NET/Socket/0"}}, "ring", "NET/Socket")
 
 
 class Launches(unittest.TestCase):
     def test_the_floor_of_a_kernel(self):
-        with support.Machine("p5", {"count": 1, "gpus": None}) as machine:
+        with support.Machine("p5", support.first(1)) as machine:
             # Many launches, so that the latency of the first one does not matter.
             run = machine.measure(["launch.latency"], min_time=0.02, repetitions=2)
             one, = run.by_metric("launch.latency.us")

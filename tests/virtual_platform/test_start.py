@@ -4,7 +4,7 @@ import unittest
 
 import support
 
-TWO = {"count": 2, "gpus": None, "pcie": {"uplinks": None}}
+TWO = support.first(2)
 
 # changes of p5's two GPUs, environment, words in the sentence
 REFUSALS = {

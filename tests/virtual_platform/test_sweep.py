@@ -8,8 +8,8 @@ import unittest
 
 import support
 
-TWO = {"count": 2, "gpus": None, "pcie": {"uplinks": None},
-       "gpu": {"l2_kib": 16, "memory_mib": 64, "sms": 4, "nvlinks": 2}, "collectives": {"channels": 2}}
+TWO = support.first(2) | {"gpu": {"l2_kib": 16, "memory_mib": 64, "sms": 4, "nvlinks": 2},
+                          "collectives": {"channels": 2}}
 LIMITS = ["--max-bytes=100000", "--max-gemm=32", "--deadline=10"]
 TIME_LIMIT_SECONDS = 60
 EXIT_CODES = (0, 1, 3)  # measured or recorded why not; the device is lost; no usable device

@@ -26,8 +26,7 @@ class Unsupported(unittest.TestCase):
     def test_each_with_its_sentence(self):
         listed = {}
         for name in dict.fromkeys(name for name, _, _ in ROWS):
-            with support.Machine(name, {"count": 1 if name in ("t4", "mig") else 2, "gpus": None,
-                                        "pcie": {"uplinks": None}}) as machine:
+            with support.Machine(name, support.first(1 if name in ("t4", "mig") else 2)) as machine:
                 rows = machine.benchmarks(*LIMITS)
                 wanted = [row["id"] for row in rows.values()
                           if any(name == spec and row["benchmark"] == benchmark for spec, benchmark, _ in ROWS)]

@@ -37,13 +37,14 @@ void run_effect(Operation& operation) {
   if (operation.work.effect) operation.work.effect();
   operation.work.effect = nullptr;
   if (operation.fault == nullptr || operation.fault->kind != "flipped_bit" || !operation.work.footprint) return;
+  // Bit 6 of the last byte of an 8-byte word: in the exponent of every floating-point type.
+  const auto flip = [](const Range& range, Address word) {
+    *reinterpret_cast<unsigned char*>(accessible(std::min(word + 7, range.end - 1))) ^= 0x40;
+  };
   for (const Range& range : operation.work.footprint->writes) {
     if (range.empty()) continue;
-    // Bit 6 of the last byte of an 8-byte word: in the exponent of every floating-point type.
-    const Address middle = range.begin + (range.end - range.begin) / 2;
-    const Address last = std::min(middle / 8 * 8 + 7, range.end - 1);
-    *reinterpret_cast<unsigned char*>(accessible(last)) ^= 0x40;
-    return;
+    if (!operation.fault->everywhere) return flip(range, (range.begin + (range.end - range.begin) / 2) / 8 * 8);
+    for (Address word = range.begin / 8 * 8; word < range.end; word += 8) flip(range, word);
   }
 }
 

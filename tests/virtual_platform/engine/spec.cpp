@@ -185,6 +185,7 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("gpu", fault.gpu);
   fields.read("at", fault.at);
   fields.read("and_later", fault.and_later);
+  fields.read("everywhere", fault.everywhere);
   fields.finish();
   expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error"}, pointer + "/kind");
   expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective", "nccl"}, pointer + "/operation");

@@ -121,7 +121,8 @@ struct OperationFault {
   std::string name;       // only those whose name has this in it: of a kernel, a NCCL call; empty: all
   int gpu = -1;           // index in Spec::gpus; -1: counted over all
   std::int64_t at = 1;
-  bool and_later = false;  // that one and all after it
+  bool and_later = false;   // that one and all after it
+  bool everywhere = false;  // a flipped bit in every 8 bytes written; else one in the middle
 };
 
 struct Faults {
