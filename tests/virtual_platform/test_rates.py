@@ -174,8 +174,7 @@ class Launches(unittest.TestCase):
 
 
 class Links(unittest.TestCase):
-    def test_the_matrix_shows_each_pair(self):
-        spec, _, run = measured("a100_pcie")
+    def check(self, spec, run):
         one, = run.by_metric("p2p.read.gbps")
         matrix, access = one["evidence"]["matrix_gbps"], one["evidence"]["access"]
         for i, row in enumerate(spec["links"]["matrix"]):
@@ -185,6 +184,18 @@ class Links(unittest.TestCase):
                     self.assertLess(abs(matrix[i][j] / rate - 1), TOLERANCE)
                 elif i != j:
                     self.assertEqual(access[i][j], "through_host")
+
+    def test_pairs_with_bridges(self):
+        spec, _, run = measured("a100_pcie")
+        self.check(spec, run)
+
+    def test_a_hybrid_mesh(self):
+        # As p3, of GPUs that every toolkit has code for.
+        changes = support.merged({"gpu": {"compute_capability": 75}}, QUICK)
+        with support.Machine("p3", changes) as machine:
+            run = machine.measure(["p2p.read"], *limits(), repetitions=1)
+            self.assertEqual([one["status"] for one in run.by_metric("p2p.read.gbps")], ["ok"], run)
+            self.check(machine.spec, run)
 
 
 if __name__ == "__main__":
