@@ -13,6 +13,7 @@
 #include "harness/nearest.h"
 #include "harness/report/sanitise.h"
 #include "harness/result/json_text.h"
+#include "harness/run/plan.h"
 
 namespace claimcheck::cli {
 namespace {
@@ -28,6 +29,7 @@ struct Options {
   std::string provider;
   std::size_t top = 25;
   double scaling = 0.90;
+  std::string interrupted_every;
   std::string on_demand;
   std::string reserved;
   double years = 1;
@@ -60,6 +62,8 @@ CostOptions cost_options(const Options& options) {
   cost.provider = options.provider;
   cost.top = options.top;
   cost.assumed_scaling = options.scaling;
+  if (!options.interrupted_every.empty())
+    cost.seconds_between_interruptions = parse_duration(options.interrupted_every, "--interrupted-every");
   cost.allow_virtual = options.allow_virtual;
   if (!(options.scaling > 0) || options.scaling > 1) {
     throw UserError(fmt::format("--scaling {}: expected a share above 0 and at most 1, such as 0.9", options.scaling));
@@ -144,6 +148,11 @@ void add_cost(CLI::App& app, Global& global) {
   command->add_option("--top", options->top, "Rows of the catalog, 0: all")->type_name("N");
   command->add_option("--scaling", options->scaling, "Scaling assumed for several devices where it is not measured")
       ->type_name("SHARE");
+  command
+      ->add_option(
+          "--interrupted-every", options->interrupted_every,
+          "Mean time between interruptions of spot machines, for results with checkpoints; none: no loss counted")
+      ->type_name("DURATION");
   command->add_option("--on-demand", options->on_demand, "Compare this price an hour ...")
       ->type_name("PRICE")
       ->group("Terms");

@@ -6,6 +6,7 @@
 //     cores at once, so nothing is lost to scaling and the factor is 1 by construction.
 //   $ per useful EFLOP = price per hour / (useful TFLOPS x 3600 / 1e6)          (1 EFLOP = 1e6 TFLOP)
 //   catalog estimate of useful TFLOPS = dense claim x typical ratio x devices x assumed scaling (1 for one device)
+//   spot, where checkpoints were measured and --interrupted-every is given: useful TFLOPS x goodput (goodput.h)
 // Source: the project's design, section 6; facts F1 to F3 and F7. docs/cost.md defines every column.
 #pragma once
 
@@ -52,7 +53,9 @@ struct CostOptions {
   std::string provider;                 // only this provider's catalog rows
   std::size_t top = 25;                 // catalog rows shown, 0: all; measured rows are always shown
   double assumed_scaling = 0.90;        // of estimates with more than one accelerator
-  std::string today;                    // ISO date; empty: the clock's
+  // Mean time between interruptions of spot machines; set: measured checkpoints give their goodput. Nothing is assumed.
+  std::optional<double> seconds_between_interruptions;
+  std::string today;  // ISO date; empty: the clock's
   bool allow_virtual = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/cost/goodput.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/judge/physics.h"
@@ -103,6 +104,7 @@ class ResultRows {
     result_["label"] = label_;
     result_["instance"] = platform == nullptr ? json(nullptr) : json(platform->id);
     result_["useful"] = useful_ ? useful_json(*useful_) : json(nullptr);
+    set_goodput(*priced.document);
     if (useful_ && platform != nullptr && !useful_->on_host)
       add_claimed(pricing, *platform, useful_->data_type, result_);
   }
@@ -131,18 +133,45 @@ class ResultRows {
 
  private:
   void add(const HourPrice& price, const std::string& label) {
-    json row = pricing_.row(price, useful_ ? std::optional(useful_->tflops) : std::nullopt);
+    std::optional<double> tflops = useful_ ? std::optional(useful_->tflops) : std::nullopt;
+    const bool interrupted = price.term == "spot" && goodput_.has_value() && tflops.has_value();
+    if (interrupted) *tflops *= goodput_->share;
+    json row = pricing_.row(price, tflops);
+    if (interrupted) row["goodput"] = {{"share", goodput_->share}, {"save_every_seconds", goodput_->interval_seconds}};
     row["label"] = label;
     row["instance"] = platform_ == nullptr ? json(nullptr) : json(platform_->id);
     row["kind"] = "measured";
     row["basis"] = useful_ ? useful_->basis : result_.value("note", "");
+    if (interrupted) row["basis"] = useful_->basis + goodput_basis();
     rows_.push_back(std::move(row));
+  }
+
+  void set_goodput(const Document& document) {
+    times_ = checkpoint_times(document);
+    const auto& between = pricing_.options().seconds_between_interruptions;
+    if (!times_) return;
+    result_["checkpoint"] = {
+        {"save_seconds", times_->save_seconds},
+        {"restore_seconds", times_->restore_seconds ? json(*times_->restore_seconds) : json(nullptr)},
+        {"bytes", times_->bytes},
+        {"location", times_->given_place ? "checkpoint_dir" : "scratch"}};
+    if (between) goodput_ = goodput(*times_, *between);
+  }
+
+  std::string goodput_basis() const {
+    return fmt::format(" x {} (goodput: an interruption every {:.3g} h, {:.3g} s to save {}, a save every {:.0f} s{})",
+                       share_text(goodput_->share), *pricing_.options().seconds_between_interruptions / 3600,
+                       times_->save_seconds, times_->preset.empty() ? "the states" : times_->preset,
+                       goodput_->interval_seconds,
+                       times_->given_place ? "" : ", on a disk that may go with the machine");
   }
 
   const Pricing& pricing_;
   std::string label_;
   const Platform* platform_;
   json& result_;
+  std::optional<CheckpointTimes> times_;
+  std::optional<Goodput> goodput_;
   std::optional<UsefulRate> useful_;
   int accelerators_ = 0;
   std::vector<json> rows_;
