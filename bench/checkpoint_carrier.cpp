@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -27,13 +28,17 @@ namespace {
 
 using Direction = BlockQueue::Direction;
 
-std::size_t slot_of(std::size_t number) { return number % Blocks::depth; }
+// Of these, two are being copied while Blocks::depth are on their way to or from the file.
+constexpr std::size_t copies = 2;
+constexpr std::size_t slots = Blocks::depth + copies;
 
-// Reads blocks in order, Blocks::depth of them ahead. `arrived` is called for each; it returns once its slot's memory
-// may be written to again, or says so later by `is_free(number)`, which is asked before the slot is used again.
+std::size_t slot_of(std::size_t number) { return number % slots; }
+
+// Reads blocks in order, Blocks::depth of them ahead. `use` is called with each that arrived, and may go on with it
+// until `finish` is called with it, which returns when it is done.
 void read_in_order(BlockQueue& queue, const PublishedFile& file, const Blocks& blocks, std::byte* ring,
-                   kernels::Duration deadline, const std::function<void(std::size_t number)>& arrived,
-                   const std::function<void(std::size_t number)>& free_slot) {
+                   kernels::Duration deadline, const std::function<void(std::size_t number)>& use,
+                   const std::function<void(std::size_t number)>& finish) {
   const auto submit = [&](std::size_t number) {
     if (number >= blocks.count) return;
     queue.submit(slot_of(number), Direction::read, file.descriptor(), number * blocks.block_bytes,
@@ -42,13 +47,12 @@ void read_in_order(BlockQueue& queue, const PublishedFile& file, const Blocks& b
   for (std::size_t number = 0; number < Blocks::depth; ++number) submit(number);
   for (std::size_t number = 0; number < blocks.count; ++number) {
     queue.wait(slot_of(number), deadline);
-    if (number > 0) {
-      free_slot(number - 1);
-      submit(number - 1 + Blocks::depth);
-    }
-    arrived(number);
+    if (number >= copies) finish(number - copies);
+    use(number);
+    submit(number + Blocks::depth);
   }
-  if (blocks.count > 0) free_slot(blocks.count - 1);
+  for (std::size_t number = blocks.count - std::min(copies, blocks.count); number < blocks.count; ++number)
+    finish(number);
 }
 
 // Memory of the ring as O_DIRECT wants it: at whole pages.
@@ -65,23 +69,26 @@ class PinnedCarrier final : public Carrier {
         states_(states),
         deadline_(deadline),
         blocks_(states.size_bytes()),
-        stream_(device.make_stream()),
-        buffer_(
-            device.allocate(Blocks::depth * blocks_.block_bytes + Blocks::granule, kernels::Placement::pinned_host)),
+        buffer_(device.allocate(slots * blocks_.block_bytes + Blocks::granule, kernels::Placement::pinned_host)),
         ring_(page_in(*buffer_)),
-        chosen_(make_block_queue(Blocks::depth)) {}
+        chosen_(make_block_queue(slots)) {
+    for (auto& stream : streams_) stream = device.make_stream();
+  }
 
-  // The copy of a block runs beside the writes of those before it.
+  // While a block is written the next two are copied: one at work, one that follows at once.
   void save(const PublishedFile& file) override {
     BlockQueue& queue = *chosen_.queue;
-    copy(0, true);
+    const auto fetch = [&](std::size_t number) {
+      if (number >= blocks_.count) return;
+      queue.wait(slot_of(number), deadline_);
+      copy(number, true);
+    };
+    for (std::size_t number = 0; number < copies; ++number) fetch(number);
     for (std::size_t number = 0; number < blocks_.count; ++number) {
-      stream_->wait(deadline_);
+      stream_of(number).wait(deadline_);
       queue.submit(slot_of(number), Direction::write, file.descriptor(), number * blocks_.block_bytes,
                    {ring_ + slot_of(number) * blocks_.block_bytes, blocks_.bytes_of(number)});
-      if (number + 1 == blocks_.count) break;
-      queue.wait(slot_of(number + 1), deadline_);
-      copy(number + 1, true);
+      fetch(number + copies);
     }
     queue.wait_for_all(deadline_);
   }
@@ -89,7 +96,7 @@ class PinnedCarrier final : public Carrier {
   void restore(const PublishedFile& file) override {
     read_in_order(
         *chosen_.queue, file, blocks_, ring_, deadline_, [this](std::size_t number) { copy(number, false); },
-        [this](std::size_t) { stream_->wait(deadline_); });
+        [this](std::size_t number) { stream_of(number).wait(deadline_); });
   }
 
   nlohmann::json conditions() const override {
@@ -102,19 +109,21 @@ class PinnedCarrier final : public Carrier {
   }
 
  private:
+  kernels::Stream& stream_of(std::size_t number) { return *streams_[number % copies]; }
+
   void copy(std::size_t number, bool to_host) {
     const std::size_t bytes = blocks_.bytes_of(number);
     const auto ring_start = static_cast<std::size_t>(ring_ - static_cast<std::byte*>(buffer_->address()));
     const kernels::Slice host(*buffer_, ring_start + slot_of(number) * blocks_.block_bytes, bytes);
     const kernels::Slice device(states_, number * blocks_.block_bytes, bytes);
-    device_.copy(*stream_, to_host ? host : device, to_host ? device : host, kernels::CopyEngine::copy_engine);
+    device_.copy(stream_of(number), to_host ? host : device, to_host ? device : host, kernels::CopyEngine::copy_engine);
   }
 
   kernels::Device& device_;
   kernels::Buffer& states_;
   kernels::Duration deadline_;
   Blocks blocks_;
-  std::unique_ptr<kernels::Stream> stream_;
+  std::array<std::unique_ptr<kernels::Stream>, copies> streams_;
   std::unique_ptr<kernels::Buffer> buffer_;
   std::byte* ring_;
   ChosenQueue chosen_;  // last: its blocks are in the buffer
@@ -190,9 +199,9 @@ void read_back(const PublishedFile& file, kernels::Duration deadline,
                const std::function<void(std::size_t offset, std::span<const std::byte> content)>& look) {
   const Blocks blocks(file.size_bytes());
   const std::unique_ptr<std::byte, Free> ring(
-      static_cast<std::byte*>(std::aligned_alloc(Blocks::granule, Blocks::depth * blocks.block_bytes)));
+      static_cast<std::byte*>(std::aligned_alloc(Blocks::granule, slots * blocks.block_bytes)));
   if (!ring) throw std::bad_alloc();
-  const ChosenQueue chosen = make_block_queue(Blocks::depth);
+  const ChosenQueue chosen = make_block_queue(slots);
   read_in_order(
       *chosen.queue, file, blocks, ring.get(), deadline,
       [&](std::size_t number) {

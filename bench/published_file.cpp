@@ -101,6 +101,7 @@ void PublishedFile::open_with_name() {
 }
 
 void PublishedFile::preallocate() {
+  if (size_bytes_ == 0) return;
   const auto bytes = static_cast<off_t>(size_bytes_);
   int failure = posix_fallocate(descriptor_, 0, bytes);
   // Not every file system can; the C library's way round it does not go with O_DIRECT.
@@ -167,7 +168,7 @@ void remove_abandoned_files(const std::string& directory) {
 }
 
 void require_direct_access(const CheckpointPlace& place) {
-  const PublishedFile trial(place, page_bytes, PublishedFile::Naming::late);
+  const PublishedFile trial(place, 0, PublishedFile::Naming::late);
 }
 
 }  // namespace claimcheck::bench

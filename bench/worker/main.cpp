@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
 }  // namespace claimcheck::bench
 
 int main(int argc, char** argv) {
-  using namespace claimcheck;  // NOLINT(google-build-using-namespace): a main() of one screen
+  using namespace claimcheck;     // NOLINT(google-build-using-namespace): a main() of one screen
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write, with its reason
   try {
     return bench::run(argc, argv);
