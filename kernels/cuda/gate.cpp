@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/stream.h"
 
@@ -47,8 +48,8 @@ class Words {
   std::uint32_t* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
-      void* page = nullptr;
-      check(cudaHostAlloc(&page, page_words * sizeof(std::uint32_t), cudaHostAllocPortable | cudaHostAllocMapped));
+      // Left to the end of the process.
+      void* const page = allocate_pinned(page_words * sizeof(std::uint32_t), -1).release()->address();
       for (std::size_t i = 0; i < page_words; i += words_apart) {
         free_.push_back(static_cast<std::uint32_t*>(page) + i);
         *free_.back() = 0;

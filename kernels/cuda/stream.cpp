@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 
+#include "kernels/cuda/buffer.h"
 #include "kernels/cuda/error.h"
 
 namespace claimcheck::kernels::cuda {
@@ -62,7 +64,6 @@ CudaStream::~CudaStream() {
   ignore(status);
   if (busy != stuck_) set_stuck(busy);
   ignore(cudaStreamDestroy(handle_));  // returns at once; CUDA ends the stream when its work is done
-  if (scratch_ != nullptr && !any_stuck_work()) ignore(cudaFree(scratch_));
 }
 
 bool CudaStream::done() {
@@ -98,11 +99,13 @@ void CudaStream::set_stuck(bool stuck) {
 bool any_stuck_work() { return stuck_streams > 0; }
 
 void* CudaStream::scratch(std::size_t size_bytes) {
-  if (scratch_ != nullptr) return scratch_;
-  const Current current(ordinal_);
-  check(cudaMalloc(&scratch_, size_bytes));
-  check(cudaMemsetAsync(scratch_, 0, size_bytes, handle_));
-  return scratch_;
+  if (!scratch_) {
+    auto made = allocate_on_gpu(size_bytes, ordinal_);
+    const Current current(ordinal_);
+    check(cudaMemsetAsync(made->address(), 0, size_bytes, handle_));
+    scratch_ = std::move(made);
+  }
+  return scratch_->address();
 }
 
 void wait_for(CudaStream& later, CudaStream& earlier) {

@@ -41,7 +41,7 @@ class CudaStream final : public Stream {
 
   int ordinal_;
   cudaStream_t handle_ = nullptr;
-  void* scratch_ = nullptr;
+  std::unique_ptr<Buffer> scratch_;
   bool stuck_ = false;  // work did not end within its deadline
 };
 
