@@ -67,8 +67,8 @@ def shape_problems(root):
 
 def own_header(source):
     """The header that declares what this source file defines; it says what both are for."""
-    header = source.with_suffix(".h")
-    return header if source.suffix == ".cpp" and header.exists() else None
+    header = source.with_suffix({".cpp": ".h", ".cu": ".cuh"}.get(source.suffix, ".none"))
+    return header if header.exists() else None
 
 
 @functools.cache
