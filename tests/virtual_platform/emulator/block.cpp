@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 
 __thread uint3 threadIdx __attribute__((tls_model("initial-exec")));
 __thread uint3 blockIdx __attribute__((tls_model("initial-exec")));
@@ -12,9 +13,19 @@ __thread uint3 gridDim __attribute__((tls_model("initial-exec")));
 
 namespace virtual_platform {
 
+namespace {
+
+// Quicker to reach than a thread_local object of a library.
+__thread Block* this_block __attribute__((tls_model("initial-exec"))) = nullptr;
+
+}  // namespace
+
 Block& Block::of_this_thread() {
-  thread_local Block block;
-  return block;
+  if (this_block == nullptr) {
+    thread_local Block block;
+    this_block = &block;
+  }
+  return *this_block;
 }
 
 bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 index, uint3 size, uint3 grid, Part part) {
@@ -30,8 +41,10 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
   for (Warp& warp : warps_) {
     warp.barriers.clear();
     warp.ended = 0;
+    warp.arrived = 0;
   }
   ready_.clear();
+  first_ready_ = 0;
   at_barrier_.clear();
   next_ = part.first;
   end_ = part.first + part.count;
@@ -39,9 +52,12 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
   votes_ = voters_ = 0;
   error_.clear();
   while (alive_ > 0 && error_.empty()) {
-    if (!ready_.empty()) {
-      Thread& thread = *ready_.front();
-      ready_.pop_front();
+    if (first_ready_ < ready_.size()) {
+      Thread& thread = *ready_[first_ready_++];
+      if (constexpr std::size_t many = 4096; first_ready_ == ready_.size() || first_ready_ == many) {
+        ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(first_ready_));
+        first_ready_ = 0;
+      }
       resume(thread);
     } else if (next_ < end_) {
       fiber_stack_ = stacks_.take();
@@ -78,7 +94,8 @@ void Block::fiber() {
 
 void Block::start(Thread& thread) {
   running_ = &thread;
-  threadIdx = {thread.index % size_.x, thread.index / size_.x % size_.y, thread.index / (size_.x * size_.y)};
+  thread.position = {thread.index % size_.x, thread.index / size_.x % size_.y, thread.index / (size_.x * size_.y)};
+  threadIdx = thread.position;
   kernel_->call(arguments_);
   end_thread();
 }
@@ -88,6 +105,10 @@ void Block::end_thread() {
   Warp& mine = warp();
   mine.ended |= 1U << lane();
   if (!mine.barriers.empty()) release_warp(mine, running_->index / 32 * 32);
+  if (mine.arrived != 0 && (mine.arrived | mine.ended) == 0xffffffffU) {
+    wake(mine.arrived, running_->index / 32 * 32);
+    mine.arrived = 0;
+  }
   if (alive_ > 0 && at_barrier_.size() == alive_) release_block();
 }
 
@@ -101,7 +122,7 @@ void Block::resume(Thread& thread) {
   running_ = &thread;
   fiber_stack_ = thread.stack;
   thread.stack = nullptr;
-  threadIdx = {thread.index % size_.x, thread.index / size_.x % size_.y, thread.index / (size_.x * size_.y)};
+  threadIdx = thread.position;
   virtual_platform_switch(&scheduler_, thread.place);
 }
 
@@ -137,11 +158,31 @@ std::uint32_t Block::present(std::uint32_t mask) const {
 
 std::uint32_t Block::active_lanes() const { return present(0xffffffffU) & ~warp().ended; }
 
+void Block::wake(std::uint32_t lanes, std::uint32_t first_thread) {
+  for (; lanes != 0; lanes &= lanes - 1)
+    ready_.push_back(&threads_[first_thread + static_cast<std::uint32_t>(std::countr_zero(lanes))]);
+}
+
+const std::byte* Block::exchange(std::uint32_t mask, const void* mine, std::size_t bytes) {
+  Warp& warp = this->warp();
+  constexpr std::uint32_t all = 0xffffffffU;
+  if (mask != all || bytes > sizeof warp.values[0][0] || warp.ended != 0 || present(all) != all) return nullptr;
+  auto& values = warp.values[running_->exchanges++ % 2];
+  std::memcpy(values[lane()], mine, bytes);
+  warp.arrived |= 1U << lane();
+  if (warp.arrived == all) {
+    warp.arrived = 0;
+    wake(all & ~(1U << lane()), running_->index / 32 * 32);
+  } else {
+    sleep();
+  }
+  return values[0];
+}
+
 void Block::release_warp(Warp& warp, std::uint32_t first_thread) {
   std::erase_if(warp.barriers, [&](const Barrier& barrier) {
     if (((barrier.arrived | warp.ended) & barrier.mask) != barrier.mask) return false;
-    for (std::uint32_t lanes = barrier.arrived; lanes != 0; lanes &= lanes - 1)
-      ready_.push_back(&threads_[first_thread + static_cast<std::uint32_t>(std::countr_zero(lanes))]);
+    wake(barrier.arrived, first_thread);
     return true;
   });
 }
@@ -178,6 +219,9 @@ void Block::fail(const std::string& reason) {
   std::abort();
 }
 
+const std::byte* warp_exchange(std::uint32_t mask, const void* mine, std::size_t bytes) {
+  return Block::of_this_thread().exchange(mask, mine, bytes);
+}
 int lane() { return Block::of_this_thread().lane(); }
 void block_barrier() { Block::of_this_thread().vote(false, Vote::count); }
 int block_vote(bool mine, Vote vote) { return Block::of_this_thread().vote(mine, vote); }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -28,6 +27,7 @@ class Block {
   // For the running thread.
   int lane() const { return static_cast<int>(running_->index % 32); }
   int vote(bool mine, Vote vote);
+  const std::byte* exchange(std::uint32_t mask, const void* mine, std::size_t bytes);
   void warp_barrier(std::uint32_t mask);
   std::uint32_t active_lanes() const;
   void offer(std::uint32_t mask, const void* mine);
@@ -36,12 +36,14 @@ class Block {
   [[noreturn]] void fail(const std::string& reason);
   bool is_running() const { return running_ != nullptr; }
 
-  static Block& of_this_thread();
+  static Block& of_this_thread();  // made when first asked for
 
  private:
   struct Thread {
     std::uint32_t index = 0;
-    void* place = nullptr;  // where it waits
+    uint3 position = {};
+    std::uint32_t exchanges = 0;  // of the whole warp it took part in
+    void* place = nullptr;        // where it waits
     char* stack = nullptr;
   };
   // Threads of a warp that wait for each other.
@@ -53,6 +55,10 @@ class Block {
     std::vector<Barrier> barriers;
     std::uint32_t ended = 0;
     const void* offers[32] = {};
+    // Exchanges of the whole warp. Two places for each lane's value, taking turns: who is ahead writes for the next one
+    // while others still read, and gets no further than that.
+    std::uint32_t arrived = 0;
+    alignas(16) std::byte values[2][32][16];
   };
 
   static void fiber();
@@ -62,6 +68,7 @@ class Block {
   void resume(Thread& thread);
   void release_block();
   void release_warp(Warp& warp, std::uint32_t first_thread);
+  void wake(std::uint32_t lanes, std::uint32_t first_thread);
   std::uint32_t present(std::uint32_t mask) const;
   Warp& warp() { return warps_[running_->index / 32]; }
   const Warp& warp() const { return warps_[running_->index / 32]; }
@@ -71,7 +78,8 @@ class Block {
   uint3 size_ = {};
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  std::deque<Thread*> ready_;
+  std::vector<Thread*> ready_;  // a queue, from first_ready_ on
+  std::size_t first_ready_ = 0;
   std::vector<Thread*> at_barrier_;
   std::uint32_t next_ = 0;   // first thread not started
   std::uint32_t end_ = 0;    // behind the last to start

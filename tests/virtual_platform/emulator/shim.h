@@ -38,10 +38,14 @@ namespace virtual_platform {
 // The value of lane `source`, or one's own where that is not in the mask.
 template <class T>
 T shuffle(unsigned mask, T mine, int source) {
-  warp_offer(mask, &mine);
-  const bool takes_part = source >= 0 && source < 32 && ((mask >> source) & 1U) != 0;
-  const void* offered = takes_part ? warp_offered(source) : nullptr;
   T result = mine;
+  const bool takes_part = source >= 0 && source < 32 && ((mask >> source) & 1U) != 0;
+  if (const std::byte* all = warp_exchange(mask, &mine, sizeof mine)) {
+    if (takes_part) std::memcpy(&result, all + 16 * source, sizeof result);
+    return result;
+  }
+  warp_offer(mask, &mine);
+  const void* offered = takes_part ? warp_offered(source) : nullptr;
   if (offered != nullptr) std::memcpy(&result, offered, sizeof result);
   warp_withdraw(mask);
   return result;
