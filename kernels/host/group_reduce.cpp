@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "kernels/float_format.h"
 #include "kernels/host/memory_loops.h"
@@ -56,24 +57,51 @@ struct Int32 {
   static Stored store(Sum x) { return x; }
 };
 
+// Sums of one block, written to `sums`, which is none of the sources.
+template <class Type>
+void sum_block(std::span<const std::byte* const> sources, std::size_t first, std::size_t count,
+               typename Type::Stored* __restrict sums) {
+  using Stored = typename Type::Stored;
+  using Sum = typename Type::Sum;
+  const auto values_of = [&](std::size_t s) { return reinterpret_cast<const Stored*>(sources[s]) + first; };
+  const Stored* const a = values_of(0);
+  if (sources.size() == 1) {
+    std::memcpy(sums, a, count * sizeof(Stored));
+  } else if (sources.size() == 2) {
+    const Stored* const b = values_of(1);
+    for (std::size_t i = 0; i < count; ++i)
+      sums[i] = Type::store(static_cast<Sum>(Type::load(a[i]) + Type::load(b[i])));
+  } else {
+    Sum wide[block];
+    for (std::size_t i = 0; i < count; ++i) wide[i] = Type::load(a[i]);
+    for (std::size_t s = 1; s < sources.size(); ++s) {
+      const Stored* const more = values_of(s);
+      for (std::size_t i = 0; i < count; ++i) wide[i] = static_cast<Sum>(wide[i] + Type::load(more[i]));
+    }
+    for (std::size_t i = 0; i < count; ++i) sums[i] = Type::store(wide[i]);
+  }
+}
+
+// Whether writing so many bytes to the target leaves all sources as they are.
+bool apart(std::span<const std::byte* const> sources, const std::byte* target, std::size_t bytes) {
+  return std::all_of(sources.begin(), sources.end(), [&](const std::byte* source) {
+    return std::less_equal<>()(source + bytes, target) || std::less_equal<>()(target + bytes, source);
+  });
+}
+
 template <class Type>
 void sum_as(std::span<const std::byte* const> sources, std::span<std::byte* const> targets, std::size_t count,
             bool bypass) {
   using Stored = typename Type::Stored;
-  using Sum = typename Type::Sum;
-  Sum sums[block];
+  const bool straight = targets.size() == 1 && !bypass && apart(sources, targets[0], count * sizeof(Stored));
   alignas(64) Stored stored[block];
   for (std::size_t first = 0; first < count; first += block) {
     const std::size_t some = std::min(block, count - first);
-    for (std::size_t s = 0; s < sources.size(); ++s) {
-      std::memcpy(stored, sources[s] + first * sizeof(Stored), some * sizeof(Stored));
-      if (s == 0) {
-        for (std::size_t i = 0; i < some; ++i) sums[i] = Type::load(stored[i]);
-      } else {
-        for (std::size_t i = 0; i < some; ++i) sums[i] = static_cast<Sum>(sums[i] + Type::load(stored[i]));
-      }
+    if (straight) {
+      sum_block<Type>(sources, first, some, reinterpret_cast<Stored*>(targets[0]) + first);
+      continue;
     }
-    for (std::size_t i = 0; i < some; ++i) stored[i] = Type::store(sums[i]);
+    sum_block<Type>(sources, first, some, stored);
     const auto* const sum_bytes = reinterpret_cast<const std::byte*>(stored);
     for (std::byte* const target : targets)
       copy_bytes(target + first * sizeof(Stored), sum_bytes, some * sizeof(Stored), bypass);

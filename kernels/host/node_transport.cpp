@@ -1,228 +1,104 @@
-// Ranks of several processes of one node, whose buffers are their own: what others have to see goes in pieces through
-// slots that all share and that stay in the caches. Each rank puts its pieces into its slots, sums its share of a piece
-// of all ranks, and takes what it is to have; a few slots each let ranks run ahead of one another.
-#include <algorithm>
-#include <atomic>
-#include <cstring>
+#include "kernels/host/node_transport.h"
 
-#include "kernels/host/group_reduce.h"
-#include "kernels/host/memory_loops.h"
-#include "kernels/host/shared_segment.h"
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/host/process_memory.h"
 #include "kernels/host/team.h"
-#include "kernels/host/transport.h"
 
 namespace claimcheck::kernels::host {
 
 namespace {
 
-constexpr std::size_t line = 64;
 constexpr std::size_t page = 4096;
-constexpr std::uint64_t depth = 4;  // slots of a rank
-
-// How many pieces a rank has put, summed and taken since the group was made; written by that rank only.
-struct alignas(line) Progress {
-  std::atomic<std::uint64_t> put;
-  std::atomic<std::uint64_t> summed;
-  std::atomic<std::uint64_t> taken;
-};
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 // A part of all slots that stays within 32 MiB, and lets one piece for each rank start at a cache line.
 std::size_t slot_bytes_for(std::size_t ranks) {
-  const std::size_t wanted = (std::size_t{32} << 20) / (ranks * depth);
+  const std::size_t wanted = (std::size_t{32} << 20) / (ranks * slots_of_rank);
   const std::size_t bytes = std::clamp(wanted, std::size_t{16} << 10, std::size_t{256} << 10);
-  return std::max(bytes, ranks * line) / page * page;
-}
-
-class NodeTransport final : public Transport {
- public:
-  NodeTransport(const Layout& layout, World& world)
-      : ranks_(static_cast<std::size_t>(layout.ranks())),
-        slot_bytes_(slot_bytes_for(ranks_)),
-        segment_(world, offset_of_rank(ranks_)),
-        pieces_(static_cast<std::size_t>(layout.local_ranks())) {
-    if (world.process() == 0) segment_.reserve(0, offset_of_rank(0));
-    const auto first = static_cast<std::size_t>(layout.first_rank());
-    segment_.reserve(offset_of_rank(first), offset_of_rank(first + pieces_.size()) - offset_of_rank(first));
-    world.barrier();
-    segment_.forget_name();
-  }
-
-  void take_part(Operation& operation, int local, const std::stop_token& closing) override;
-  void abort() override { aborted().store(1, std::memory_order_relaxed); }
-  Facts facts() const override {
-    return {{"algorithm", "staged"},
-            {"transport", "shared memory between processes"},
-            {"slot_bytes", static_cast<std::int64_t>(slot_bytes_)}};
-  }
-
- private:
-  class Part;
-
-  // The segment: a page with the sign to give up, what each rank has done, slots for sums, then the slots of each rank.
-  std::size_t offset_of_sums() const { return page + (ranks_ * sizeof(Progress) + page - 1) / page * page; }
-  std::size_t offset_of_rank(std::size_t rank) const {
-    return offset_of_sums() + (1 + rank) * static_cast<std::size_t>(depth) * slot_bytes_;
-  }
-  std::atomic<std::uint32_t>& aborted() const {
-    return *reinterpret_cast<std::atomic<std::uint32_t>*>(segment_.address());
-  }
-  Progress& progress(std::size_t rank) const { return reinterpret_cast<Progress*>(segment_.address() + page)[rank]; }
-  std::byte* slot(std::size_t rank, std::uint64_t piece) const {
-    return segment_.address() + offset_of_rank(rank) + static_cast<std::size_t>(piece % depth) * slot_bytes_;
-  }
-  std::byte* sums(std::uint64_t piece) const {
-    return segment_.address() + offset_of_sums() + static_cast<std::size_t>(piece % depth) * slot_bytes_;
-  }
-
-  std::size_t ranks_;
-  std::size_t slot_bytes_;
-  SharedSegment segment_;
-  std::vector<std::uint64_t> pieces_;  // of each local rank: those of operations that are done
-};
-
-// One rank in one operation.
-class NodeTransport::Part {
- public:
-  Part(const NodeTransport& transport, const Operation& operation, int local, std::uint64_t base,
-       const std::stop_token& closing)
-      : transport_(transport),
-        operation_(operation),
-        closing_(closing),
-        base_(base),
-        ranks_(transport.ranks_),
-        me_(static_cast<std::size_t>(operation.first_rank + local)),
-        send_(operation.send[static_cast<std::size_t>(local)].address),
-        receive_(operation.receive[static_cast<std::size_t>(local)].address),
-        total_(operation.part_bytes()),
-        apart_(operation.collective == Collective::reduce_scatter || operation.collective == Collective::all_to_all),
-        step_(apart_ ? transport.slot_bytes_ / ranks_ / line * line : transport.slot_bytes_) {}
-
-  // Puts one piece ahead, so that the others' work on it overlaps with this rank's on the one before.
-  std::uint64_t run() {
-    const std::uint64_t count = (total_ + step_ - 1) / step_;
-    put(0);
-    for (std::uint64_t piece = 0; piece < count; ++piece) {
-      if (piece + 1 < count) put(piece + 1);
-      sum(piece);
-      if (piece > 0) take(piece - 1);
-    }
-    if (count > 0) take(count - 1);
-    return count;
-  }
-
- private:
-  std::size_t first(std::uint64_t piece) const { return static_cast<std::size_t>(piece) * step_; }
-  std::size_t length(std::uint64_t piece) const { return std::min(step_, total_ - std::min(total_, first(piece))); }
-  Progress& mine() const { return transport_.progress(me_); }
-
-  // Until all ranks have done so many.
-  void wait(std::atomic<std::uint64_t> Progress::*counter, std::uint64_t pieces) const {
-    for (std::size_t rank = 0; rank < ranks_; ++rank)
-      for (Patience patience; (transport_.progress(rank).*counter).load(std::memory_order_acquire) < pieces;
-           patience.pause())
-        if (operation_.given_up(closing_) || transport_.aborted().load(std::memory_order_relaxed) != 0)
-          throw operation_.not_coming();
-  }
-
-  // In bytes of the piece, what this rank sums in an all-reduce.
-  Share share(std::uint64_t piece) const {
-    return share_of(length(piece), static_cast<int>(me_), static_cast<int>(ranks_), line);
-  }
-
-  void put(std::uint64_t piece) {
-    const std::uint64_t number = base_ + piece;
-    if (number >= depth) wait(&Progress::taken, number + 1 - depth);
-    std::byte* const slot = transport_.slot(me_, number);
-    const std::byte* const from = send_ + first(piece);
-    const std::size_t bytes = length(piece);
-    if (operation_.collective == Collective::all_reduce) {
-      const Share own = share(piece);
-      std::memcpy(slot, from, own.first);
-      std::memcpy(slot + own.first + own.count, from + own.first + own.count, bytes - own.first - own.count);
-    } else if (apart_) {
-      for (std::size_t to = 0; to < ranks_; ++to)
-        if (to != me_) std::memcpy(slot + to * step_, from + to * total_, bytes);
-    } else if (operation_.collective != Collective::broadcast || me_ == 0) {
-      std::memcpy(slot, from, bytes);
-    }
-    mine().put.store(number + 1, std::memory_order_release);
-  }
-
-  void sum(std::uint64_t piece) {
-    const std::uint64_t number = base_ + piece;
-    const bool everywhere = operation_.collective == Collective::all_reduce;
-    if (everywhere || operation_.collective == Collective::reduce_scatter) {
-      wait(&Progress::put, number + 1);
-      const Share own = everywhere ? share(piece) : Share{0, length(piece)};
-      const std::size_t in_slot = everywhere ? own.first : me_ * step_;
-      const std::size_t in_send = first(piece) + (everywhere ? own.first : me_ * total_);
-      std::vector<const std::byte*> sources(ranks_);
-      for (std::size_t rank = 0; rank < ranks_; ++rank)
-        sources[rank] = rank == me_ ? send_ + in_send : transport_.slot(rank, number) + in_slot;
-      std::byte* const target = everywhere ? transport_.sums(number) + own.first : receive_ + first(piece);
-      sum_slices(operation_.type, sources, {&target, 1}, own.count / operation_.bytes(1),
-                 !everywhere && operation_.bypass);
-    }
-    mine().summed.store(number + 1, std::memory_order_release);
-  }
-
-  void copy(std::byte* target, const std::byte* source, std::size_t bytes) const {
-    if (target != source) copy_bytes(target, source, bytes, operation_.bypass);
-  }
-
-  void take(std::uint64_t piece) {
-    const std::uint64_t number = base_ + piece;
-    const std::size_t at = first(piece);
-    const std::size_t bytes = length(piece);
-    const bool sums = operation_.collective == Collective::all_reduce;
-    wait(sums ? &Progress::summed : &Progress::put, number + 1);
-    switch (operation_.collective) {
-      case Collective::all_reduce:
-        copy(receive_ + at, transport_.sums(number), bytes);
-        break;
-      case Collective::reduce_scatter:
-        break;
-      case Collective::broadcast:
-        copy(receive_ + at, me_ == 0 ? send_ + at : transport_.slot(0, number), bytes);
-        break;
-      case Collective::send_receive: {
-        const std::size_t from = (me_ + ranks_ - 1) % ranks_;
-        copy(receive_ + at, from == me_ ? send_ + at : transport_.slot(from, number), bytes);
-        break;
-      }
-      case Collective::all_gather:
-      case Collective::all_to_all:
-        for (std::size_t i = 0; i < ranks_; ++i) {
-          const std::size_t from = (me_ + i) % ranks_;
-          const std::size_t own = at + (apart_ ? me_ * total_ : 0);
-          const std::byte* const source =
-              from == me_ ? send_ + own : transport_.slot(from, number) + (apart_ ? me_ * step_ : 0);
-          copy(receive_ + from * total_ + at, source, bytes);
-        }
-    }
-    mine().taken.store(number + 1, std::memory_order_release);
-  }
-
-  const NodeTransport& transport_;
-  const Operation& operation_;
-  const std::stop_token& closing_;
-  std::uint64_t base_;
-  std::size_t ranks_;
-  std::size_t me_;
-  const std::byte* send_;
-  std::byte* receive_;
-  std::size_t total_;  // bytes of the part that is worked through
-  bool apart_;         // a slot holds something else for each rank
-  std::size_t step_;   // bytes of a piece
-};
-
-void NodeTransport::take_part(Operation& operation, int local, const std::stop_token& closing) {
-  std::uint64_t& pieces = pieces_[static_cast<std::size_t>(local)];
-  pieces += Part(*this, operation, local, pieces, closing).run();
+  return std::max(bytes, ranks * line_bytes + page) / page * page;
 }
 
 }  // namespace
+
+NodeTransport::NodeTransport(const Layout& layout, World& world)
+    : ranks_(static_cast<std::size_t>(layout.ranks())),
+      first_(static_cast<std::size_t>(layout.first_rank())),
+      slot_bytes_(slot_bytes_for(ranks_)),
+      segment_(world, offset_of_rank(ranks_)),
+      pieces_(static_cast<std::size_t>(layout.local_ranks())),
+      operations_(pieces_.size()) {
+  if (world.process() == 0) segment_.reserve(0, offset_of_rank(0));
+  segment_.reserve(offset_of_rank(first_), offset_of_rank(first_ + pieces_.size()) - offset_of_rank(first_));
+  allow_reading();
+  world.barrier();
+  segment_.forget_name();
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    progress(first_ + i).process = getpid();
+    progress(first_ + i).send = segment_.address();  // something to try out
+  }
+  world.barrier();
+  // CLAIMCHECK_STAGED: as where Linux refuses it.
+  bool allowed = std::getenv("CLAIMCHECK_STAGED") == nullptr;
+  for (std::size_t rank = 0; rank < ranks_; ++rank)
+    allowed = allowed && can_read(progress(rank).process, progress(rank).send);
+  // One that may not read takes the slots, and so do all.
+  direct_ = world.max(allowed ? 0 : 1) == 0;
+}
+
+Progress& NodeTransport::progress(std::size_t rank) const {
+  return reinterpret_cast<Progress*>(segment_.address() + page)[rank];
+}
+
+std::size_t NodeTransport::offset_of_sums() const {
+  return page + (ranks_ * sizeof(Progress) + page - 1) / page * page;
+}
+
+std::size_t NodeTransport::offset_of_rank(std::size_t rank) const {
+  return offset_of_sums() + (1 + rank) * static_cast<std::size_t>(slots_of_rank) * slot_bytes_;
+}
+
+std::atomic<std::uint32_t>& NodeTransport::aborted() const {
+  return *reinterpret_cast<std::atomic<std::uint32_t>*>(segment_.address());
+}
+
+std::byte* NodeTransport::slot(std::size_t rank, std::uint64_t piece) const {
+  return segment_.address() + offset_of_rank(rank) + static_cast<std::size_t>(piece % slots_of_rank) * slot_bytes_;
+}
+
+std::byte* NodeTransport::sums(std::uint64_t piece) const {
+  return segment_.address() + offset_of_sums() + static_cast<std::size_t>(piece % slots_of_rank) * slot_bytes_;
+}
+
+void NodeTransport::wait(Count Progress::*counter, std::uint64_t count, const Operation& operation,
+                         const std::stop_token& closing) const {
+  for (std::size_t rank = 0; rank < ranks_; ++rank)
+    for (Patience patience; (progress(rank).*counter).load(std::memory_order_acquire) < count; patience.pause())
+      if (operation.given_up(closing) || aborted().load(std::memory_order_relaxed) != 0) throw operation.not_coming();
+}
+
+// Reading another process's memory costs a call and pages to be looked up, which small operations do not earn back.
+bool NodeTransport::goes_direct(const Operation& operation) const {
+  constexpr std::size_t worthwhile = std::size_t{128} << 10;
+  return direct_ && operation.part_bytes() >= worthwhile;
+}
+
+void NodeTransport::take_part(Operation& operation, int local, const std::stop_token& closing) {
+  const auto me = static_cast<std::size_t>(local);
+  if (goes_direct(operation)) {
+    take_direct_part(*this, operation, local, operations_[me]++, closing);
+  } else {
+    pieces_[me] += take_staged_part(*this, operation, local, pieces_[me], closing);
+  }
+}
+
+Facts NodeTransport::facts() const {
+  return {{"algorithm", direct_ ? "direct; staged below 128 KiB" : "staged"},
+          {"transport", "shared memory between processes"},
+          {"slot_bytes", static_cast<std::int64_t>(slot_bytes_)}};
+}
 
 std::unique_ptr<Transport> make_node_transport(const Layout& layout, World& world) {
   return std::make_unique<NodeTransport>(layout, world);

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "kernels/host/process_memory.h"
 #include "kernels/host/shared_segment.h"
 #include "kernels/launch.h"
 #include "kernels/node_share.h"
@@ -24,6 +26,7 @@ struct Shape {
   std::vector<int> nodes;          // of each process
   std::vector<std::size_t> ranks;  // of each process
   std::string transport;
+  bool staged = false;  // as where Linux does not let processes read each other's memory
 };
 
 void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
@@ -36,20 +39,24 @@ std::string fact(const Group& group, std::string_view wanted) {
   return {};
 }
 
-// 300000 values of fp64 take several slots of a rank, and many turns of them.
+// 300000 values of fp64 take several slots of a rank, and many turns of them; or go straight, as more than 128 KiB do.
 TEST_P(ProcessGroupTest, CollectivesMatchTheirDefinitions) {
   const Shape& shape = GetParam();
+  if (shape.staged) setenv("CLAIMCHECK_STAGED", "1", 1);
   int all = 0;
   for (const std::size_t ranks : shape.ranks) all += static_cast<int>(ranks);
   test::play_processes(shape.nodes, [&](World& world) {
     test::collectives::Ranks ranks(shape.ranks[static_cast<std::size_t>(world.process())], world);
     EXPECT_EQ(ranks.group->size(), all);
+    if (world.nodes() == 1) {
+      EXPECT_EQ(fact(*ranks.group, "algorithm"), shape.staged ? "staged" : "direct; staged below 128 KiB");
+    }
     EXPECT_THAT(fact(*ranks.group, "transport"), HasSubstr(shape.transport));
     for (const Collective collective : test::collectives::all_collectives)
       for (const auto& [type, count] : std::vector<std::pair<DataType, std::size_t>>{{DataType::fp64, 1},
                                                                                      {DataType::bf16, 7},
                                                                                      {DataType::int8, 2501},
-                                                                                     {DataType::fp32, 40003},
+                                                                                     {DataType::fp32, 30003},
                                                                                      {DataType::fp64, 300000}})
         for (const bool in_place : {false, true}) {
           if (in_place && !test::collectives::extents_of(collective, 2).may_be_in_place) continue;
@@ -58,11 +65,13 @@ TEST_P(ProcessGroupTest, CollectivesMatchTheirDefinitions) {
           test::collectives::check(ranks, collective, type, count, in_place);
         }
   });
+  unsetenv("CLAIMCHECK_STAGED");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ProcessGroupTest,
                          testing::Values(Shape{"OneNodeTwo", {0, 0}, {1, 1}, "shared memory between processes"},
                                          Shape{"OneNodeUneven", {0, 0}, {1, 2}, "shared memory between processes"},
+                                         Shape{"Staged", {0, 0}, {1, 2}, "shared memory between processes", true},
                                          Shape{"TwoNodes", {0, 1}, {1, 1}, "MPI"},
                                          Shape{"TwoNodesUneven", {0, 0, 1}, {1, 1, 2}, "MPI"}),
                          [](const auto& one) { return one.param.name; });
@@ -90,6 +99,17 @@ TEST(ProcessGroup, ARankOfAnotherProcessThatNeverComesEndsTheWaitOfBoth) {
     }
     world.barrier();
   });
+}
+
+TEST(ProcessGroup, MemoryOfAProcessIsReadAsFarAsItIsThere) {
+  std::vector<std::byte> source(100000, std::byte{7});
+  std::vector<std::byte> target(source.size());
+  host::read_memory_of(getpid(), target.data(), source.data(), source.size());
+  EXPECT_EQ(target, source);
+  EXPECT_TRUE(host::can_read(getpid(), source.data()));
+  EXPECT_FALSE(host::can_read(getpid(), nullptr));
+  EXPECT_THAT(test::error_of([&] { host::read_memory_of(getpid(), target.data(), nullptr, 8); }).what(),
+              HasSubstr("EFAULT"));
 }
 
 // More than the whole of /dev/shm is refused at once, before anything is taken of it.

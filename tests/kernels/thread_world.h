@@ -1,12 +1,15 @@
 // Several processes of a run played by threads of one: what groups need of a world, without MPI.
 #pragma once
 
+#include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -56,6 +59,12 @@ class ThreadWorld final : public World {
     std::vector<std::string> all = stage_.texts;
     barrier();
     return all;
+  }
+
+  double max(double value) override {
+    double most = value;
+    for (const std::string& text : gather(std::to_string(value))) most = std::max(most, std::stod(text));
+    return most;
   }
 
   bool exchange(const Exchange& what, const std::function<bool()>& give_up) override {
