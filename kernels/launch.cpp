@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <string_view>
 
 namespace claimcheck::kernels {
 
@@ -24,11 +25,13 @@ struct Names {
   const char* local_process;
 };
 
+constexpr std::string_view slurm = "Slurm";
+
 // Slurm's step first: srun also sets what its PMI plug-in wants. SLURM_NTASKS alone stands in batch scripts too, which
 // are one process; only a step has SLURM_STEP_NUM_TASKS. MPICH and Intel MPI set the names of PMI.
 constexpr std::array<Names, 4> known = {
     {{"Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
-     {"Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"},
+     {slurm.data(), "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"},
      {"an MPI launcher", "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"},
      {"PMIx", nullptr, "PMIX_RANK", nullptr}}};
 
@@ -46,6 +49,9 @@ Launch read_launch(const Environment& environment) {
       if (!launch.processes) continue;
     }
     if (names.local_process != nullptr) launch.local_process = number(environment, names.local_process);
+    // srun --mpi=none starts processes that know nothing of each other; Open MPI ends such a process without ado.
+    if (launch.launcher == slurm)
+      launch.connected = number(environment, "PMIX_RANK") || number(environment, "PMI_RANK");
     return launch;
   }
   return {};

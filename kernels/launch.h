@@ -12,6 +12,7 @@ struct Launch {
   std::optional<int> processes;  // unset: a launcher is there and does not say how many
   int process = 0;
   std::optional<int> local_process;
+  bool connected = true;  // false: the launcher offers nothing through which MPI could find the others
 
   // Whether there are, or may be, other processes to connect to.
   bool several() const { return !launcher.empty() && processes.value_or(2) > 1; }

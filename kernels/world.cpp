@@ -41,6 +41,12 @@ bool first_of_its_node() {
 std::unique_ptr<World> open_world(Duration deadline) {
   const Launch launch = launch_of_this_process();
   if (!launch.several()) return std::make_unique<World>();
+  if (!launch.connected)
+    throw Error({.outcome = Outcome::failed,
+                 .library = "MPI",
+                 .code = {},
+                 .text = describe(launch) + ", which did not say how they find each other",
+                 .remedy = "start them with srun --mpi=pmix (srun --mpi=list shows what this Slurm has)"});
   return std::make_unique<MpiWorld>(load_mpi(launch), launch, deadline);
 }
 

@@ -12,7 +12,8 @@ namespace claimcheck::kernels::host {
 
 namespace {
 
-constexpr std::size_t block = std::size_t{128} << 10;  // of a sum: what is read stays in the second-level cache
+// Of what a sum reads from all others at a time: it stays in the second-level cache.
+constexpr std::size_t read_bytes = std::size_t{256} << 10;
 
 class Part {
  public:
@@ -75,6 +76,7 @@ class Part {
 
   // Of `bytes` bytes from `first` on, of all ranks.
   void sum(std::size_t first, std::size_t bytes, std::byte* target) const {
+    const std::size_t block = std::max(read_bytes / (ranks_ - 1) / line_bytes, std::size_t{64}) * line_bytes;
     std::vector<std::byte> read((ranks_ - 1) * block);
     std::vector<const std::byte*> sources(ranks_);
     for (std::size_t at = 0; at < bytes; at += block) {
@@ -89,8 +91,7 @@ class Part {
         next += block;
       }
       std::byte* const part = target + at;
-      // Past the caches: another core takes from memory faster what was not just written into the caches of this one.
-      sum_slices(operation_.type, sources, {&part, 1}, some / operation_.bytes(1), true);
+      sum_slices(operation_.type, sources, {&part, 1}, some / operation_.bytes(1), false);
     }
   }
 

@@ -37,7 +37,7 @@ MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=10 OverSubscribe=YES State=UP
+PartitionName=all Nodes={host} Default=YES MaxTime=60 OverSubscribe=YES State=UP
 """
 
 
@@ -88,8 +88,9 @@ class Slurm(unittest.TestCase):
 
     @classmethod
     def start(cls, *command):
-        log = open(cls.folder / f"{command[0]}.out", "wb")
-        cls.daemons.append(subprocess.Popen(command, env=cls.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+        with open(cls.folder / f"{command[0]}.out", "wb") as log:
+            cls.daemons.append(subprocess.Popen(command, env=cls.environment, stdin=subprocess.DEVNULL, stdout=log,
+                                                stderr=log))
 
     @classmethod
     def tearDownClass(cls):
@@ -120,6 +121,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("2 processes were started by Slurm", done.stderr)
         self.assertIn("srun --mpi=pmix", done.stderr)
+        self.assertEqual(done.stderr.count("claimcheck-bench: "), 1, done.stderr)
 
     def batch(self, *arguments):
         out = self.folder / "out"

@@ -150,6 +150,8 @@ TEST(Launch, IsReadFromWhatEachLauncherSets) {
 TEST(Launch, ASlurmBatchScriptIsOneProcessAndAStepMaybeMany) {
   EXPECT_FALSE(launch_with({{"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}).several());
   EXPECT_TRUE(launch_with({{"SLURM_STEP_NUM_TASKS", "16"}, {"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "3"}}).several());
+  EXPECT_FALSE(launch_with({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"}}).connected);
+  EXPECT_TRUE(launch_with({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}}).connected);
   // PMIx alone does not say how many there are; Slurm does.
   EXPECT_FALSE(launch_with({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}).several());
 }
