@@ -52,13 +52,9 @@ bool Block::run(const CompiledKernel& kernel, void* const* arguments, uint3 inde
   votes_ = voters_ = 0;
   error_.clear();
   while (alive_ > 0 && error_.empty()) {
-    if (first_ready_ < ready_.size()) {
-      Thread& thread = *ready_[first_ready_++];
-      if (constexpr std::size_t many = 4096; first_ready_ == ready_.size() || first_ready_ == many) {
-        ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(first_ready_));
-        first_ready_ = 0;
-      }
-      resume(thread);
+    if (Thread* thread = take_ready()) {
+      enter(*thread);
+      virtual_platform_switch(&scheduler_, thread->place);
     } else if (next_ < end_) {
       fiber_stack_ = stacks_.take();
       virtual_platform_switch(&scheduler_, prepare_fiber(fiber_stack_, &Block::fiber));
@@ -112,18 +108,37 @@ void Block::end_thread() {
   if (alive_ > 0 && at_barrier_.size() == alive_) release_block();
 }
 
+// Goes straight to a thread that can go on, if there is one.
 void Block::sleep() {
   Thread& thread = *running_;
   thread.stack = fiber_stack_;
-  virtual_platform_switch(&thread.place, scheduler_);
+  Thread* next = error_.empty() ? take_ready() : nullptr;
+  if (next == &thread) {
+    enter(thread);
+  } else if (next != nullptr) {
+    enter(*next);
+    virtual_platform_switch(&thread.place, next->place);
+  } else {
+    virtual_platform_switch(&thread.place, scheduler_);
+  }
 }
 
-void Block::resume(Thread& thread) {
+Block::Thread* Block::take_ready() {
+  if (first_ready_ == ready_.size()) return nullptr;
+  Thread* thread = ready_[first_ready_++];
+  if (constexpr std::size_t many = 4096; first_ready_ == ready_.size() || first_ready_ == many) {
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(first_ready_));
+    first_ready_ = 0;
+  }
+  return thread;
+}
+
+// What a thread that goes on expects to find.
+void Block::enter(Thread& thread) {
   running_ = &thread;
   fiber_stack_ = thread.stack;
   thread.stack = nullptr;
   threadIdx = thread.position;
-  virtual_platform_switch(&scheduler_, thread.place);
 }
 
 void Block::release_block() {

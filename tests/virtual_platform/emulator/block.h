@@ -65,7 +65,8 @@ class Block {
   void start(Thread& thread);
   void end_thread();
   void sleep();
-  void resume(Thread& thread);
+  Thread* take_ready();
+  void enter(Thread& thread);
   void release_block();
   void release_warp(Warp& warp, std::uint32_t first_thread);
   void wake(std::uint32_t lanes, std::uint32_t first_thread);

@@ -40,6 +40,11 @@ namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 constexpr std::size_t guard_bytes = 4096;
+// Tops of stacks are this far apart in the caches, in so many places: threads of a block run a little each, and tops at
+// equal distances of a power of two would drive each other out.
+constexpr std::size_t colour_bytes = 448;
+constexpr std::size_t colours = 64;
+constexpr std::size_t mapped_bytes = stack_bytes + colours * colour_bytes / guard_bytes * guard_bytes + guard_bytes;
 
 }  // namespace
 
@@ -53,18 +58,19 @@ void* prepare_fiber(char* stack, void (*run)()) {
 }
 
 Stacks::~Stacks() {
-  for (char* stack : free_) munmap(stack, stack_bytes);
+  for (void* memory : mapped_) munmap(memory, mapped_bytes);
 }
 
 char* Stacks::take() {
   if (free_.empty()) {
-    void* memory = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, guard_bytes, PROT_NONE) != 0) {
       std::perror("virtual platform: stack of a fiber");
       std::abort();
     }
-    free_.push_back(static_cast<char*>(memory));
+    free_.push_back(static_cast<char*>(memory) + mapped_.size() % colours * colour_bytes);
+    mapped_.push_back(memory);
   }
   char* stack = free_.back();
   free_.pop_back();

@@ -24,6 +24,7 @@ class Stacks {
 
  private:
   std::vector<char*> free_;
+  std::vector<void*> mapped_;
 };
 
 }  // namespace virtual_platform
