@@ -46,8 +46,9 @@ std::vector<std::string> terms() {
 }
 
 std::string list_text() {
-  constexpr std::size_t indent = 33;
   constexpr std::size_t width = 100;
+  std::size_t indent = 0;
+  for (const Metric& metric : metrics()) indent = std::max(indent, metric.key.size() + 2);
   std::string text;
   for (const Metric& metric : metrics()) {
     text += labelled(metric.key, fmt::format("{} [{}]", metric.summary, metric.unit), indent, width);

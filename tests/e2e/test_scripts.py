@@ -184,7 +184,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.stderr)  # that of the program
         self.assertEqual(done.stdout, f"in {here}\n<run>\n<--out>\n<my results>\n<--claim>\n<a>=1>\n")
         self.assertIn("build: configuring release", done.stderr)
-        self.assertIn("build: claimcheck claimcheck-bench-host (release), log in", done.stderr)
+        self.assertIn("build: claimcheck workers (release), log in", done.stderr)
         started = time.monotonic()
         again = self.run_script(root / "scripts/run.sh", "--help", cwd=here)
         self.assertLess(time.monotonic() - started, 2)
