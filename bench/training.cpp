@@ -17,7 +17,7 @@ struct Preset {
 
 // 125m and 1.3b after Brown et al., "Language models are few-shot learners", 2020, table 2.1, with a SwiGLU of the same
 // weight; 7b_block: two layers of LLaMA 7B (Touvron et al., 2023, table 2). The small ones are for CPUs and tests.
-constexpr std::array<Preset, 5> presets = {{{"nano", {1, 64, 2, 128, 64, 16, 1}, true},
+constexpr std::array<Preset, 5> presets = {{{"nano", {1, 32, 2, 64, 32, 16, 1}, true},
                                             {"tiny", {4, 256, 4, 640, 2048, 128, 4}, true},
                                             {"125m", {12, 768, 12, 2048, 32000, 1024, 8}, true},
                                             {"1.3b", {24, 2048, 16, 5504, 32000, 2048, 4}, false},
@@ -26,7 +26,7 @@ constexpr std::array<Preset, 5> presets = {{{"nano", {1, 64, 2, 128, 64, 16, 1},
 // A limited run (--max-gemm, tests) gets small models only; GPUs get no toys beside real ones.
 bool fits_kind(const kernels::Platform& platform, const Options& options, const Preset& preset) {
   if (preset.shape.hidden > options.max_gemm) return false;
-  if (!is_gpu(platform)) return preset.shape.width <= 256 && (preset.shape.width > 64 || options.max_gemm < 640);
+  if (!is_gpu(platform)) return preset.shape.width <= 256 && (preset.shape.width > 32 || options.max_gemm < 640);
   return preset.shape.width > 256 || options.max_gemm < 2048;
 }
 
@@ -64,9 +64,9 @@ TransformerShape fitted(Setting& setting, TransformerShape shape, std::size_t li
   // All processes take the batch of the one with the least memory.
   shape.batch = static_cast<std::int64_t>(-setting.world.max(-static_cast<double>(wanted > limit ? 0 : shape.batch)));
   if (shape.batch == 0)
-    throw kernels::unsupported(fmt::format("the model takes {:.1f} GiB with one sequence, {:.1f} GiB may be used",
-                                           static_cast<double>(wanted) / (1 << 30),
-                                           static_cast<double>(limit) / (1 << 30)));
+    throw kernels::unsupported(fmt::format("the model takes {:.1f} MiB with one sequence, {:.1f} MiB may be used",
+                                           static_cast<double>(wanted) / (1 << 20),
+                                           static_cast<double>(limit) / (1 << 20)));
   return shape;
 }
 

@@ -27,7 +27,7 @@ def copy_of_sources(target):
     """What the project consists of, without build directories."""
     for name in ("CMakeLists.txt", "CMakePresets.json"):
         shutil.copy(SOURCE / name, target / name)
-    for name in ("kernels", "bench", "harness", "catalog", "results-schema", "docs"):
+    for name in ("cmake", "kernels", "bench", "harness", "catalog", "results-schema", "docs"):
         shutil.copytree(SOURCE / name, target / name)
 
 
@@ -54,7 +54,7 @@ class Tutorial(unittest.TestCase):
             environment.update(CMAKE_CXX_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(root), CCACHE_NOHASHDIR="1")
         build = root / "build"
         # The same preset as the tests' own build: what ccache has of it need not be compiled again.
-        configure = ["cmake", "--preset", "dev", "-B", str(build), "-DCLAIMCHECK_TESTS=OFF"]
+        configure = ["cmake", "--preset", "dev", "-B", str(build), "-DCLAIMCHECK_TESTS=OFF", "-DCLAIMCHECK_CUDA=OFF"]
         run(configure, env=environment, cwd=root)
         run(["cmake", "--build", str(build), "--target", "claimcheck-bench-host"], env=environment)
         cls.worker = str(build / "bin" / "claimcheck-bench-host")

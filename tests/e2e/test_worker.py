@@ -320,7 +320,7 @@ class GoogleFlags(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         names = done.stdout.decode().split()
         self.assertIn("memory.triad/manual_time", names)
-        self.assertEqual(len(names), 6)
+        self.assertEqual(len(names), 8)  # six kernels and two latencies
 
     def test_filter_and_json_file(self):
         out = support.BIN / "worker-by-hand.json"
