@@ -31,6 +31,7 @@ missing() {
   command -v mpirun >/dev/null || echo openmpi-bin
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
     echo python3-jsonschema
+  /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml
   [[ $mode == --test ]] && return
   command -v clang-format-14 >/dev/null || echo clang-format-14
   command -v shellcheck >/dev/null || echo shellcheck

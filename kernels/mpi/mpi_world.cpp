@@ -92,9 +92,10 @@ void MpiWorld::start(const Launch& launch) {
     char library[256] = {};
   };
   const auto started = std::make_shared<Started>();
-  if (!within(start_deadline, [started, &mpi = mpi_] {
-        started->code = mpi.start(&started->process, &started->processes, started->library, sizeof started->library);
-      }))
+  const bool in_time = within(start_deadline, [started, &mpi = mpi_] {
+    started->code = mpi.start(&started->process, &started->processes, started->library, sizeof started->library);
+  });
+  if (!in_time)
     throw failure(Outcome::timed_out,
                   fmt::format("{}, and did not all connect within {:g} s", describe(launch), start_deadline.count()),
                   "see whether every node can reach the others, and has this program and MPI");
