@@ -10,7 +10,7 @@ GEMM = 256
 
 # Quick to emulate: few SMs with rates unchanged, so that little is computed until arithmetic takes longer than memory.
 # Latencies and floors that are small against real sizes must not hide the rates of these.
-QUICK = {"gpu": {"l2_kib": 64, "sms": 4}, "times": {"kernel_floor_us": 0.05, "launch_latency_us": 1.0}, "pcie": {"latency_us": 0.05}}
+QUICK = {"gpu": {"l2_kib": 64, "sms": 4}, "times": {"kernel_floor_us": 0.05, "launch_latency_us": 0.1}, "pcie": {"latency_us": 0.05}}
 
 
 def limits():
