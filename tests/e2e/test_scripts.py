@@ -38,7 +38,7 @@ CMAKE = """#!/bin/sh
 case "$1" in
   --version) echo "cmake version $(cat "$STATE/cmake_version")" ;;
   --preset) echo configure >> "$STATE/cmake.log"; mkdir -p "build/$2"; touch "build/$2/build.ninja"
-    echo "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" > "build/$2/CMakeCache.txt" ;;
+    printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nCMAKE_CUDA_COMPILER:FILEPATH=nvcc\n' "$PWD" > "build/$2/CMakeCache.txt" ;;
   --build) echo build >> "$STATE/cmake.log"
     if [ -e "$STATE/broken_build" ]; then for i in 1 2 3; do echo "a.cpp:$i: error: line $i"; done; exit 1; fi
     [ -e "$2/bin/claimcheck" ] || echo "[1/1] Building CXX object a.o"
