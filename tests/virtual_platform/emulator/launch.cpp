@@ -132,6 +132,7 @@ void copy_arguments(Launch& launch, void* const* arguments) {
 struct Likeness {
   std::string shape;
   std::vector<Allocation> allocations;  // that arguments point into, in their order
+  bool separate = true;                 // no two arguments point into one
 };
 
 Likeness likeness_of(const Launch& launch) {
@@ -153,7 +154,10 @@ Likeness likeness_of(const Launch& launch) {
     append(seen - allocation->begin);
     append(allocation->bytes);
     append(access(launch.device, *allocation));
-    if (known == all.end()) all.push_back(*allocation);
+    if (known == all.end())
+      all.push_back(*allocation);
+    else
+      likeness.separate = false;
   });
   return likeness;
 }
@@ -267,6 +271,20 @@ std::shared_ptr<const Known> knowledge(const Launch& launch, const Likeness& lik
   return known;
 }
 
+// Where the amount of work changes nothing about the memory, and inputs cannot be overwritten, the least work tells as
+// much; the launch itself is still to be computed then.
+const Shape* try_out(Launch& launch, const Likeness& likeness) {
+  const auto index = static_cast<std::size_t>(rule_of(*launch.kernel).free_argument);
+  const Parameter& parameter = launch.kernel->parameters[index];
+  std::uint64_t value = 0;
+  std::memcpy(&value, launch.arguments[index], parameter.bytes);
+  const std::uint64_t least = std::min<std::uint64_t>(value, 1);
+  std::memcpy(launch.arguments[index], &least, parameter.bytes);
+  const Shape* shape = run_and_remember(launch, likeness);
+  std::memcpy(launch.arguments[index], &value, parameter.bytes);
+  return shape;
+}
+
 // Fills in what the work lacks, running it if nothing like it ran before.
 void discover(Launch& launch, Work& work) {
   const auto found = memory().known.find(launch.identity);
@@ -280,9 +298,13 @@ void discover(Launch& launch, Work& work) {
       std::vector<Range> reachable;
       for (const Allocation& allocation : likeness.allocations) reachable.push_back(allocation.whole());
       run_pending(reachable);
-      like = run_and_remember(launch, likeness);
-      work.effect = nullptr;
-      work.partly = nullptr;
+      if (rule_of(*launch.kernel).by_warp && likeness.separate) {
+        like = try_out(launch, likeness);
+      } else {
+        like = run_and_remember(launch, likeness);
+        work.effect = nullptr;
+        work.partly = nullptr;
+      }
     }
     if (like == nullptr) return;
     launch.known = knowledge(launch, likeness, *like);
