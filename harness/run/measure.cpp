@@ -73,6 +73,7 @@ class Measuring {
   // Of the worker that runs.
   Clock::time_point worker_start_;
   bool worker_spoke_ = false;
+  bool virtual_ = false;  // the worker measures no hardware
   bool next_does_not_fit_ = false;
   std::string last_words_;  // last line on stderr
   std::size_t logged_ = 0;
@@ -147,6 +148,7 @@ void Measuring::on_event(const nlohmann::json& event) {
   worker_spoke_ = true;
   const std::string kind = event["event"];
   const std::string id = event.value("id", std::string());
+  if (kind == "hello") virtual_ = event.value("virtual", false);
   if (kind == "begin") {
     const auto found = std::find_if(remaining_.begin(), remaining_.end(),
                                     [&](const PlannedCase& planned) { return planned.what.id == id; });
@@ -200,6 +202,7 @@ void Measuring::close_case(Outcome outcome, const std::string& reason) {
     measurement.status = outcome;
     measurement.reason = reason;
     measurement.conditions["method"] = current_->what.method;
+    measurement.is_virtual = virtual_;
     if (!last_words_.empty()) measurement.evidence["worker_stderr"] = last_words_;
     observer_.measured(measurement);
   }

@@ -102,6 +102,12 @@ TEST_F(MeasureTest, ACrashCostsOneCase) {
   EXPECT_EQ(second, "c");  // neither the guilty case nor a finished one again
 }
 
+TEST_F(MeasureTest, WhatAVirtualWorkerDidNotDeliverIsVirtualToo) {
+  run("say '@claimcheck {\"event\":\"hello\",\"virtual\":true}'; begin $id; kill -SEGV $$");
+  EXPECT_EQ(seen_.results["a"].status, Outcome::crashed);
+  EXPECT_TRUE(seen_.results["a"].is_virtual);
+}
+
 TEST_F(MeasureTest, AHangCostsOneCaseAndNoMoreThanItsLimit) {
   const auto start = std::chrono::steady_clock::now();
   run("if [ $id = b ]; then begin b; exec sleep 60; fi; ok $id", 0.5);
