@@ -133,7 +133,7 @@ int run(int argc, char** argv) {
   options.benchmarks.processes = world->processes();
   if (world->process() != 0) silence(options);
   const std::unique_ptr<kernels::Platform> platform = open_platform(options, *world);
-  if (!platform) return exit_no_device;
+  if (!platform) return options.silent ? 0 : exit_no_device;  // the first one's code is the launcher's
   const std::vector<ListedCase> chosen = chosen_cases(options, *platform, *world);
   if (options.describe) {
     const nlohmann::json document = describe(*platform, *world, chosen);
@@ -155,7 +155,8 @@ int main(int argc, char** argv) {
     if (kernels::first_of_its_node()) bench::complain(error.what());
     return bench::exit_usage;
   } catch (const kernels::PeersFailed&) {
-    return bench::exit_usage;  // process 0 says why
+    // Process 0 says why, and with which code: a launcher ends all when the first process leaves with another than 0.
+    return 0;
   } catch (const std::exception& error) {
     bench::complain(error.what());
     bench::leave(1);
