@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -18,13 +19,14 @@ std::int64_t find_steps(Setting& setting, std::int64_t most,
   std::int64_t steps = std::min<std::int64_t>(16, most);
   for (int round = 0; round < 6; ++round) {
     double seconds = 0;
-    double host_seconds = 0;
+    // The smaller one: a launch that another program held up says nothing about the device.
+    double host_seconds = std::numeric_limits<double>::infinity();
     // The first of a kind also loads code.
     for (int i = 0; i < 2; ++i) {
       const auto start = std::chrono::steady_clock::now();
       seconds = lanes.run([&](std::size_t, kernels::Stream& stream) { enqueue(stream, steps); })[0];
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      host_seconds = std::max(host_seconds, taken.count());
+      host_seconds = std::min(host_seconds, taken.count());
     }
     if (seconds >= 0.8 * wanted || steps >= most) break;
     // Not far at once: a short launch says little about the rate.

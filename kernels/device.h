@@ -361,6 +361,7 @@ struct PlatformOptions {
   // Devices that all processes of a node see are dealt out among them; null: this process has all. open_platform()
   // calls gather() once, before anything that can fail.
   World* world = nullptr;
+  Duration deadline{60};  // of waits the caller has no hand in: trials of GEMM algorithms, connecting a group
 };
 
 // Throws Error with the remedy when no usable device is there.

@@ -91,6 +91,7 @@ std::unique_ptr<kernels::Platform> open_platform(const WorkerOptions& options, k
   try {
     kernels::PlatformOptions wanted = options.platform;
     wanted.world = &world;
+    wanted.deadline = kernels::Duration(options.benchmarks.deadline_seconds);
     platform = kernels::open_platform(wanted);
   } catch (const kernels::Error&) {
     failure = current_failure();

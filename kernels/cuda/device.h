@@ -14,6 +14,7 @@ struct Gpu {
   int capability = 0;             // 10 x major + minor: 75, 90, 120
   int numa_node = -1;             // of the PCIe slot, -1 when unknown
   NvmlDevice* sensors = nullptr;  // null when NVML is absent or does not know it; outlives the device
+  Duration deadline{60};          // PlatformOptions::deadline
   DeviceFacts facts;
 };
 

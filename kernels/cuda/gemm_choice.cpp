@@ -53,9 +53,10 @@ class Choices {
 // Times candidates on operands of their own, in a stream of their own.
 class Trial {
  public:
-  Trial(const Problem& problem, int ordinal, std::size_t workspace_bytes)
+  Trial(const Problem& problem, const Gpu& gpu, std::size_t workspace_bytes)
       : problem_(problem),
-        stream_(ordinal),
+        stream_(gpu.ordinal),
+        deadline_(gpu.deadline),
         a_(problem.a_bytes()),
         b_(problem.b_bytes()),
         c_(problem.c_bytes()),
@@ -86,7 +87,7 @@ class Trial {
       check(status);
     }
     check(cudaEventRecord(stop_.handle, stream_.handle()));
-    stream_.wait(Duration(60));
+    stream_.wait(deadline_);
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_.handle, stop_.handle));
     return milliseconds / 1e3 / passes;
@@ -94,6 +95,7 @@ class Trial {
 
   const Problem& problem_;
   CudaStream stream_;
+  Duration deadline_;
   Event start_;
   Event stop_;
   Scratch a_;
@@ -133,7 +135,7 @@ Choice find_best(const Problem& problem, const Gpu& gpu, DataType type, const Ge
   if (candidates.empty()) throw nothing_found(type, shape, gpu);
   if (candidates.size() == 1 || operands + workspace_bytes > free_bytes / 2)
     return made_of(candidates[0], candidates.size(), false);
-  Trial trial(problem, gpu.ordinal, workspace_bytes);
+  Trial trial(problem, gpu, workspace_bytes);
   const cublasLtMatmulHeuristicResult_t* best = nullptr;
   double best_seconds = 0;
   for (const auto& candidate : candidates) {

@@ -18,7 +18,6 @@ namespace claimcheck::kernels::cuda {
 
 namespace {
 
-constexpr Duration start_deadline{60};
 constexpr Duration end_deadline{30};
 
 Error mistake(std::string text) {
@@ -160,10 +159,11 @@ void enqueue_rank(Collective collective, const void* send, void* receive, const 
 // may wait for another.
 class Communicators {
  public:
-  Communicators(const std::vector<int>& ordinals, int first_rank, int ranks, const ncclUniqueId& id) {
+  Communicators(const std::vector<int>& ordinals, int first_rank, int ranks, const ncclUniqueId& id,
+                Duration deadline) {
     // Shared with the thread that makes them, which may outlive this object.
     const auto made = std::make_shared<std::vector<ncclComm_t>>(ordinals.size());
-    const bool in_time = within(start_deadline, [=] {
+    const bool in_time = within(deadline, [=] {
       Grouped grouped;
       for (std::size_t i = 0; i < ordinals.size(); ++i) {
         check(cudaSetDevice(ordinals[i]));
@@ -172,7 +172,7 @@ class Communicators {
       grouped.end();
     });
     if (!in_time)
-      throw timed_out(fmt::format("NCCL did not connect {} ranks within {:g} s", ranks, start_deadline.count()), true);
+      throw timed_out(fmt::format("NCCL did not connect {} ranks within {:g} s", ranks, deadline.count()), true);
     all_ = *made;
   }
   ~Communicators() { leave(ncclCommDestroy); }
@@ -244,7 +244,7 @@ class NcclGroup final : public Group {
       : output_position_(nccl_output_size()),
         local_(local.size()),
         ranks_(local.size(), world),
-        communicators_(ordinals_of(local), ranks_.first, ranks_.all, shared_id(world)) {}
+        communicators_(ordinals_of(local), ranks_.first, ranks_.all, shared_id(world), gpu_of(*local[0]).deadline) {}
 
   int size() const override { return ranks_.all; }
   int first_rank() const override { return ranks_.first; }

@@ -171,8 +171,9 @@ Error no_code(const Gpu& gpu, const Error& error) {
                               : fmt::format("build it with CMAKE_CUDA_ARCHITECTURES={}", gpu.capability)});
 }
 
-std::unique_ptr<Device> start_device(int ordinal, int index, Nvml* nvml) {
+std::unique_ptr<Device> start_device(int ordinal, int index, Nvml* nvml, Duration deadline) {
   Gpu gpu = read_gpu(ordinal, nvml);
+  gpu.deadline = deadline;
   gpu.facts.index = index;
   std::unique_ptr<Device> device = make_device(gpu);
   try {
@@ -189,13 +190,13 @@ std::unique_ptr<Device> start_device(int ordinal, int index, Nvml* nvml) {
 
 class CudaPlatform final : public Platform {
  public:
-  CudaPlatform(NvmlOpened nvml, World* world) : nvml_(std::move(nvml)) {
-    const auto [begin, count] = own_share(world, nvml_.nvml.get(), [&] { return count_devices(nvml_); });
+  CudaPlatform(NvmlOpened nvml, const PlatformOptions& options) : nvml_(std::move(nvml)) {
+    const auto [begin, count] = own_share(options.world, nvml_.nvml.get(), [&] { return count_devices(nvml_); });
     std::optional<Error> first;
     for (int ordinal = begin; ordinal < begin + count; ++ordinal) {
       // One bad GPU of eight is a finding, not the end: the others are measured, and facts() names it.
       try {
-        owned_.push_back(start_device(ordinal, static_cast<int>(owned_.size()), nvml_.nvml.get()));
+        owned_.push_back(start_device(ordinal, static_cast<int>(owned_.size()), nvml_.nvml.get(), options.deadline));
         devices_.push_back(owned_.back().get());
       } catch (const Error& error) {
         if (!first) first = error;
@@ -245,7 +246,7 @@ class CudaPlatform final : public Platform {
 
 std::unique_ptr<Platform> open_platform(const PlatformOptions& options) {
   cuda::ask_for_nccl_output();
-  return std::make_unique<cuda::CudaPlatform>(cuda::open_nvml(), options.world);
+  return std::make_unique<cuda::CudaPlatform>(cuda::open_nvml(), options);
 }
 
 }  // namespace claimcheck::kernels

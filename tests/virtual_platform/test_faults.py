@@ -1,4 +1,5 @@
 """Faults while measuring: each ends in its outcome with a reason, what was measured before stays, nothing hangs."""
+import time
 import unittest
 
 import support
@@ -33,6 +34,14 @@ class Outcomes(unittest.TestCase):
         run = self.run_with(fault("hang", "gemm", gpu=1), ids, "--deadline=1")
         self.assertEqual(self.statuses(run).get(ids[0]), "ok", run)
         self.assertEqual(self.statuses(run).get(ids[1]), "timed_out", run)
+
+    def test_a_trial_of_algorithms_that_never_ends(self):
+        ids = self.case_ids("memory.copy", "gemm.bf16")
+        started = time.monotonic()
+        run = self.run_with(fault("hang", "gemm", gpu=0), ids, "--deadline=1")
+        self.assertEqual(self.statuses(run).get(ids[0]), "ok", run)
+        self.assertEqual(self.statuses(run).get(ids[1]), "timed_out", run)
+        self.assertLess(time.monotonic() - started, 30)  # by its deadline, not by that of this test
 
     def test_a_collective_that_never_ends(self):
         ids = self.case_ids("memory.copy", "allreduce", "memory.read")

@@ -76,6 +76,7 @@ MACHINES = {
     "p5": support.first(2),
     "p4d": support.first(2) | {"pcie": {"uplinks": [[0, 1]]}},
     "h200": support.first(2) | {"pcie": {"uplinks": [[0, 1]]}},
+    "b200": support.first(2),
     "a100_pcie": {},
     "l40s": support.first(2),
     "t4": {},
@@ -114,10 +115,7 @@ class Rates(unittest.TestCase):
                 self.assertEqual([one["status"] for one in found], ["ok"], found)
                 wanted = expected(spec, row)
                 value = support.median(found[0]["samples"])
-                # One copy engine for two directions: what starting a copy takes adds up instead of overlapping.
-                turns = row["benchmark"] == "host_link.bidirectional" and spec["gpu"]["copy_engines"] == 1
-                tolerance = 2 * TOLERANCE if turns else TOLERANCE
-                self.assertLess(abs(value / wanted - 1), tolerance, f"{value} instead of {wanted}")
+                self.assertLess(abs(value / wanted - 1), TOLERANCE, f"{value} instead of {wanted}")
 
 
 def add_machine(name, least):
