@@ -36,8 +36,8 @@ Problem::Problem(const Gpu& gpu, DataType type, const GemmShape& shape)
     scalars_.set(std::int32_t{1});
   else
     scalars_.set(1.0F);
-  if (types_.scaled_tensors) scale_tensors();
-  if (types_.scaled_blocks) scale_blocks();
+  if (types_.scaled_tensors) scale_tensors(gpu);
+  if (types_.scaled_blocks) scale_blocks(gpu);
 }
 
 std::vector<cublasLtMatmulHeuristicResult_t> Problem::candidates(std::size_t workspace_bytes, int most) const {
@@ -67,23 +67,26 @@ std::size_t Problem::a_bytes() const { return bytes_of(type_, shape_.k, shape_.m
 std::size_t Problem::b_bytes() const { return bytes_of(type_, shape_.k, shape_.n); }
 std::size_t Problem::c_bytes() const { return bytes_of(types_.output, shape_.m, shape_.n); }
 
-void Problem::scale_tensors() {
+void Problem::scale_tensors(const Gpu& gpu) {
   const float one = 1;
   scales_a_ = Scratch(sizeof one);
-  check(cudaMemcpy(scales_a_.address(), &one, sizeof one, cudaMemcpyHostToDevice));
+  CudaStream stream(gpu.ordinal);
+  check(cudaMemcpyAsync(scales_a_.address(), &one, sizeof one, cudaMemcpyHostToDevice, stream.handle()));
+  stream.wait(gpu.deadline);
   const void* address = scales_a_.address();
   set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, address);
   set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, address);
 }
 
-void Problem::scale_blocks() {
+void Problem::scale_blocks(const Gpu& gpu) {
 #if CUBLAS_VERSION >= 120800
   constexpr int one = 0x38;  // 1.0 in UE4M3; all factors are equal, so that their order does not matter
   scales_a_ = Scratch(block_scales(shape_.m, shape_.k));
   scales_b_ = Scratch(block_scales(shape_.n, shape_.k));
-  check(cudaMemset(scales_a_.address(), one, block_scales(shape_.m, shape_.k)));
-  check(cudaMemset(scales_b_.address(), one, block_scales(shape_.n, shape_.k)));
-  check(cudaDeviceSynchronize());  // products run in streams that do not wait for the default one
+  CudaStream stream(gpu.ordinal);
+  check(cudaMemsetAsync(scales_a_.address(), one, block_scales(shape_.m, shape_.k), stream.handle()));
+  check(cudaMemsetAsync(scales_b_.address(), one, block_scales(shape_.n, shape_.k), stream.handle()));
+  stream.wait(gpu.deadline);
   set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3);
   set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3);
   const void* a = scales_a_.address();

@@ -11,6 +11,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/gemm_rules.h"
+#include "kernels/cuda/stream.h"
 
 namespace claimcheck::kernels::cuda {
 
@@ -27,13 +28,18 @@ class Scratch {
     return *this;
   }
   ~Scratch() {
-    if (address_ != nullptr) ignore(cudaFree(address_));
+    if (address_ != nullptr && !any_stuck_work()) ignore(cudaFree(address_));
   }
   void* address() const { return address_; }
 
  private:
   void* address_ = nullptr;
 };
+
+// Its destruction may wait for all work on the GPU.
+inline cublasStatus_t destroy_library(cublasLtHandle_t handle) {
+  return any_stuck_work() ? CUBLAS_STATUS_SUCCESS : cublasLtDestroy(handle);
+}
 
 // A cuBLASLt object with its destroying function.
 template <class Handle, cublasStatus_t (*destroy)(Handle)>
@@ -48,7 +54,7 @@ class Owned {
   Handle handle = nullptr;
 };
 
-using LibraryHandle = Owned<cublasLtHandle_t, cublasLtDestroy>;
+using LibraryHandle = Owned<cublasLtHandle_t, destroy_library>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
@@ -82,8 +88,8 @@ class Problem {
  private:
   template <class Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value);
-  void scale_tensors();
-  void scale_blocks();
+  void scale_tensors(const Gpu& gpu);
+  void scale_blocks(const Gpu& gpu);
 
   GemmTypes types_;
   GemmShape shape_;

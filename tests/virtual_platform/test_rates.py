@@ -115,7 +115,10 @@ class Rates(unittest.TestCase):
                 self.assertEqual([one["status"] for one in found], ["ok"], found)
                 wanted = expected(spec, row)
                 value = support.median(found[0]["samples"])
-                self.assertLess(abs(value / wanted - 1), TOLERANCE, f"{value} instead of {wanted}")
+                # One copy engine for two directions: what starting a copy takes adds up instead of overlapping.
+                turns = row["benchmark"] == "host_link.bidirectional" and spec["gpu"]["copy_engines"] == 1
+                tolerance = 2 * TOLERANCE if turns else TOLERANCE
+                self.assertLess(abs(value / wanted - 1), tolerance, f"{value} instead of {wanted}")
 
 
 def add_machine(name, least):

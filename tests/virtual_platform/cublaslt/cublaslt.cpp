@@ -128,8 +128,9 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   if (const auto code = refusal("cublasLtDestroy")) return code;
+  const int status = synchronise_device(handle->device);  // the library's manual: it may wait for the device
   delete handle;
-  return CUBLAS_STATUS_SUCCESS;
+  return status == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 std::size_t cublasLtGetVersion() {

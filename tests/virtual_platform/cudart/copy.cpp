@@ -86,7 +86,7 @@ Work copy_work(Stream& stream, void* target, const void* source, std::size_t byt
   return work;
 }
 
-cudaError_t copy(void* target, const void* source, std::size_t bytes, cudaStream_t handle, bool wait) {
+cudaError_t copy(void* target, const void* source, std::size_t bytes, cudaStream_t handle) {
   Stream* stream = as_stream(handle);
   if (stream == nullptr) return failed(cudaErrorInvalidResourceHandle);
   const Place to = place_of(target, bytes);
@@ -95,7 +95,7 @@ cudaError_t copy(void* target, const void* source, std::size_t bytes, cudaStream
   if (bytes == 0) return cudaSuccess;
   OperationPointer operation;
   const int error = enqueue(*stream, copy_work(*stream, target, source, bytes, to, from), &operation);
-  if (error != 0 || (!wait && !to.pageable)) return result(error);
+  if (error != 0 || !to.pageable) return result(error);
   return result(synchronise(operation));
 }
 
@@ -120,15 +120,10 @@ cudaError_t set(void* target, int value, std::size_t bytes, cudaStream_t handle)
 
 }  // namespace
 
-CLAIMCHECK_EXPORT cudaError_t cudaMemcpy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind /*kind*/) {
-  if (const cudaError_t status = enter_here("cudaMemcpy", cudaErrorLaunchFailure)) return status;
-  return copy(target, source, bytes, nullptr, true);
-}
-
 CLAIMCHECK_EXPORT cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
                                               cudaMemcpyKind /*kind*/, cudaStream_t stream) {
   if (const cudaError_t status = enter_here("cudaMemcpyAsync", cudaErrorLaunchFailure)) return status;
-  return copy(target, source, bytes, stream, false);
+  return copy(target, source, bytes, stream);
 }
 
 CLAIMCHECK_EXPORT cudaError_t cudaMemcpyPeerAsync(void* target, int to, const void* source, int from, std::size_t bytes,
@@ -137,12 +132,7 @@ CLAIMCHECK_EXPORT cudaError_t cudaMemcpyPeerAsync(void* target, int to, const vo
   if (!is_device(to) || !is_device(from)) return failed(cudaErrorInvalidDevice);
   if (place_of(target, bytes).device != to || place_of(source, bytes).device != from)
     return failed(cudaErrorInvalidValue);
-  return copy(target, source, bytes, stream, false);
-}
-
-CLAIMCHECK_EXPORT cudaError_t cudaMemset(void* target, int value, std::size_t bytes) {
-  if (const cudaError_t status = enter_here("cudaMemset", cudaErrorLaunchFailure)) return status;
-  return set(target, value, bytes, nullptr);
+  return copy(target, source, bytes, stream);
 }
 
 CLAIMCHECK_EXPORT cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStream_t stream) {

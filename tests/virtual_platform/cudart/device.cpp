@@ -138,8 +138,3 @@ CLAIMCHECK_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int owner, unsigned /*f
   device(from).peers |= bit;
   return cudaSuccess;
 }
-
-CLAIMCHECK_EXPORT cudaError_t cudaDeviceSynchronize() {
-  if (const cudaError_t status = enter_here("cudaDeviceSynchronize", cudaErrorLaunchFailure)) return status;
-  return result(synchronise_device(current_device()));
-}
