@@ -66,6 +66,10 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.4)
   claimcheck_no_cuda("nvcc ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12.4 is needed")
   return()
 endif()
+# CMake does not learn them from every nvcc, and then passes -isystem /usr/include, which hides the compiler's own <math.h>.
+if(NOT CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES)
+  set(CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+endif()
 # CMake before 3.26 does not know that nvcc has C++20.
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
