@@ -24,6 +24,7 @@ void add_run(CLI::App& app, Global& global);
 void add_judge(CLI::App& app, Global& global);
 void add_cost(CLI::App& app, Global& global);
 void add_scale(CLI::App& app, Global& global);
+void add_advise(CLI::App& app, Global& global);
 void add_report(CLI::App& app, Global& global);
 void add_catalog(CLI::App& app, Global& global);
 void add_explain(CLI::App& app, Global& global);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/catalog/catalog.h"
+#include "harness/cli/checks.h"
 #include "harness/cli/commands.h"
 #include "harness/nearest.h"
 #include "harness/report/sanitise.h"
@@ -37,20 +38,6 @@ struct Options {
   bool json = false;
 };
 
-std::string checked_term(std::string term) {
-  std::replace(term.begin(), term.end(), '-', '_');
-  const std::vector<std::string> terms = {"on_demand", "spot", "reserved_1y", "reserved_3y"};
-  if (term.empty() || std::find(terms.begin(), terms.end(), term) != terms.end()) return term;
-  throw UserError(fmt::format("--term '{}': expected on_demand, spot, reserved_1y or reserved_3y", term));
-}
-
-std::string checked_currency(const std::string& currency) {
-  const bool code = currency.size() == 3 &&
-                    std::all_of(currency.begin(), currency.end(), [](unsigned char c) { return std::isupper(c) != 0; });
-  if (code) return currency;
-  throw UserError(fmt::format("--currency '{}': expected an ISO code such as USD, CNY or EUR", currency));
-}
-
 CostOptions cost_options(const Options& options) {
   CostOptions cost;
   cost.currency = checked_currency(options.currency);
@@ -69,19 +56,6 @@ CostOptions cost_options(const Options& options) {
     throw UserError(fmt::format("--scaling {}: expected a share above 0 and at most 1, such as 0.9", options.scaling));
   }
   return cost;
-}
-
-void check_provider(const std::string& provider, const Catalog& catalog) {
-  if (provider.empty()) return;
-  std::vector<std::string> providers;
-  for (const Platform& platform : catalog.platforms) {
-    if (platform.provider == provider) return;
-    if (std::find(providers.begin(), providers.end(), platform.provider) == providers.end()) {
-      providers.push_back(platform.provider);
-    }
-  }
-  throw UserError(
-      fmt::format("--provider '{}' is not in the catalog: expected one of {}", provider, fmt::join(providers, ", ")));
 }
 
 void show(const nlohmann::json& value, bool as_json, const std::string& text) {

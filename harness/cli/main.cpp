@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   cli::add_judge(app, global);
   cli::add_cost(app, global);
   cli::add_scale(app, global);
+  cli::add_advise(app, global);
   cli::add_report(app, global);
   cli::add_catalog(app, global);
   cli::add_explain(app, global);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/catalog/catalog.h"
+#include "harness/cli/checks.h"
 #include "harness/cli/commands.h"
 #include "harness/report/sanitise.h"
 #include "harness/result/json_text.h"
@@ -32,11 +33,6 @@ struct Options {
   bool allow_virtual = false;
   bool json = false;
 };
-
-void check_range(const char* option, double value, double least, double most, const char* what) {
-  if (value >= least && value <= most) return;
-  throw UserError(fmt::format("{} {}: expected {}", option, value, what));
-}
 
 // What was not given is told by the command, not by its value: 0 is as wrong as -1.
 scale::ScaleOptions scale_options(const Options& options, const CLI::App& command) {

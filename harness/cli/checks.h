@@ -1,0 +1,22 @@
+// What several commands ask of their options. Each throws UserError naming the option, what it had and what was
+// expected.
+#pragma once
+
+#include <string>
+
+#include "harness/catalog/catalog.h"
+
+namespace claimcheck::cli {
+
+void check_range(const char* option, double value, double least, double most, const char* what);
+
+// on_demand, spot, reserved_1y, reserved_3y, or empty for all; '-' counts as '_'.
+std::string checked_term(std::string term);
+
+// An ISO code.
+std::string checked_currency(const std::string& currency);
+
+// A provider of the catalog, or empty.
+void check_provider(const std::string& provider, const Catalog& catalog);
+
+}  // namespace claimcheck::cli
