@@ -133,7 +133,8 @@ Currency read_currency(const nlohmann::json& value, const std::string& file, con
 void read_guide_claim(const nlohmann::json& value, const std::string& file, const std::string& pointer) {
   const Record record(value, file, pointer,
                       {"id", "guide", "line", "claim", "subject", "about", "quantity", "value", "unit", "currency",
-                       "term", "verdict", "remark", "right_value", "check", "source"});
+                       "term", "verdict", "remark", "right_value", "check", "metrics", "testable", "source"});
+  record.list("metrics");
   for (const char* field : {"id", "guide", "claim", "subject"}) record.text(field);
   record.count("line");
   if (!value.contains("about") || value.at("about").is_null()) record.fail("about", "missing; expected a list of ids");

@@ -88,6 +88,7 @@ void add_catalog(CLI::App& app, Global& global) {
   add_list_command(*catalog, global);
   add_show_command(*catalog, global);
   add_check_command(*catalog, global);
+  add_catalog_claims(*catalog, global);
 }
 
 }  // namespace claimcheck::cli
