@@ -2,6 +2,7 @@
 # Runs a command on a virtual GPU machine (docs/virtual-platform.md), built first where it is missing.
 #   scripts/virtual.sh p5 claimcheck run --profile quick
 #   scripts/virtual.sh path/to/spec.json claimcheck-bench-cuda --describe
+#   scripts/virtual.sh p5x2 claimcheck run --device cuda --launcher scripts/virtual_mpirun.sh    several nodes
 # SPEC is a name in tests/virtual_platform/specs or a path. The build is CLAIMCHECK_BUILD, else build/dev or
 # build/release. Sizes and times are turned down by CLAIMCHECK_MIN_TIME (seconds), CLAIMCHECK_MAX_BYTES,
 # CLAIMCHECK_MAX_GEMM and CLAIMCHECK_FILE_BYTES, unless you set them.
@@ -57,15 +58,49 @@ make_build() {
   complete "$1" || fail "$1 has no virtual platform; it is built where a CUDA toolkit is found and CLAIMCHECK_TESTS is ON (scripts/setup.sh installs a toolkit)"
 }
 
+# "NODES NVML" of a spec: how many nodes it has, and which NVML ("" as "-"), wherever in what it extends that is said.
+of_spec() {
+  python3 - "$1" <<'END'
+import json, pathlib, sys
+
+def merged(base, patch):
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+def load(path, depth=0):
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if "extends" not in document or depth > 8:
+        return document
+    return merged(load(path.parent / document.pop("extends"), depth + 1), document)
+
+try:
+    spec = load(pathlib.Path(sys.argv[1]))
+    print(int(spec.get("nodes", {}).get("count", 1)), spec.get("faults", {}).get("nvml", "") or "-")
+except (OSError, ValueError, AttributeError, TypeError):
+    print(1, "-")  # the program itself says what is wrong with it
+END
+}
+
 (($# >= 2)) || fail "expected SPEC COMMAND [ARGUMENT...]; specs are $(names | paste -sd' ')"
 spec=$(find_spec "$1")
 shift
 build=$(find_build)
 complete "$build" || make_build "$build"
 
-export LD_LIBRARY_PATH=$build/virtual_platform/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+read -r nodes nvml < <(of_spec "$spec")
+libraries=$build/virtual_platform/lib
+if [[ $nvml == old || $nvml == missing ]]; then libraries=$build/virtual_platform/nvml_$nvml:$libraries; fi
+export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$build/bin:$PATH
 export CLAIMCHECK_VIRTUAL_SPEC=$spec
+export CLAIMCHECK_VIRTUAL_NODES=$nodes
 export CLAIMCHECK_VIRTUAL_KERNELS=$build/virtual_platform/lib/libclaimcheck_kernels_cpu.so
 export CLAIMCHECK_MIN_TIME=${CLAIMCHECK_MIN_TIME:-0.001}
 export CLAIMCHECK_MAX_BYTES=${CLAIMCHECK_MAX_BYTES:-8388608}

@@ -103,6 +103,8 @@ void CaseRun::prepare() {
   events.heartbeat(id(), "verify");
   if (fault(Fault::Kind::wrong)) spoil();
   prepared_->verify();
+  // Who found a wrong result comes to no further collective: the others learn of it here, not at a deadline.
+  session_.world.barrier();
   if (prepared_->warm_up) {
     events.heartbeat(id(), "warm_up");
     warm_up();

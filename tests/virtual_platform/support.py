@@ -108,6 +108,12 @@ class Machine:
         return self.command("--only", ",".join(ids), f"--benchmark_min_time={min_time}",
                             f"--benchmark_repetitions={repetitions}", *arguments, **options)
 
+    def processes(self, per_node, *arguments, environment=None, program=WORKER, timeout=120):
+        """Runs the worker as so many processes on each node of this machine."""
+        several = {"PER_NODE": per_node, "CLAIMCHECK_VIRTUAL_NODES": self.spec.get("nodes", {}).get("count", 1)}
+        return self.command(program, *arguments, environment=several | (environment or {}), timeout=timeout,
+                            program=SOURCE / "scripts" / "virtual_mpirun.sh")
+
     def benchmarks(self, *arguments, **options):
         """The rows of --describe, by id."""
         run = self.command("--describe", *arguments, **options)

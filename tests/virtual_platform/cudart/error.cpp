@@ -61,8 +61,43 @@ cudaError_t failed(cudaError_t status) {
 
 bool is_device(int index) { return index >= 0 && index < device_count(); }
 
+namespace {
+
+// After these every call on that GPU fails with the same code. cudaErrorUnknown may be of a call that needs no GPU.
+bool is_fatal(int code) {
+  switch (code) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// An ordered failure that ends a context stays, as on a GPU.
+cudaError_t ordered_failure(int code) {
+  if (is_fatal(code) && start_up_error() == 0) {
+    const std::lock_guard lock(engine_mutex());
+    int& stays = device(current_device()).error;
+    if (stays == 0) stays = code;
+  }
+  return result(code);
+}
+
+}  // namespace
+
 cudaError_t enter(const char* function, cudaError_t ordered, int index) {
-  if (const int code = fail_point(function, ordered)) return result(code);
+  if (const int code = fail_point(function, ordered)) return ordered_failure(code);
   if (const int code = start_up_error()) return result(code);
   host_advance(spec().times.api_us * 1e-6);
   if (index < 0) return cudaSuccess;

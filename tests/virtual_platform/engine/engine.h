@@ -20,6 +20,9 @@ class Scheduler {
   // Whether data flows there at that time, or starts to.
   bool at_work(const Flow& flow, double start);
 
+  void watch(const std::shared_ptr<WriteWatch>& watch) { watches_.push_back(watch); }
+  void note_writes(std::span<const Range> ranges);
+
   Deferred deferred;
   std::condition_variable_any changed;
 
@@ -28,7 +31,11 @@ class Scheduler {
   bool meeting_can_start(Operation& operation);
   double earliest(const Operation& operation) const;
   void time(const OperationPointer& operation, double start);
-  void time_meeting(Meeting& meeting);
+  OperationPointer next(double& start);
+  bool waits_for_others(Operation& operation, Elsewhere::Start& start);
+  bool is_held(const Operation& operation) const;
+  void time_meeting(Meeting& meeting, const Elsewhere::Start& agreed);
+  void settle_meeting(Meeting& meeting, const OperationPointer& all);
   void finish(Operation& operation, double start, double end);
   void settle_effect(const OperationPointer& operation);
   bool suffer(Operation& operation);
@@ -37,6 +44,10 @@ class Scheduler {
   std::vector<Stream*> busy_;
   std::uint64_t sequence_ = 0;
   std::vector<double> flows_;  // until when each is at work
+  // Meetings that wait for other processes: what would use their GPUs' units later than they could start waits with
+  // them, so that what comes first does not depend on when this process looks.
+  std::vector<std::shared_ptr<Meeting>> waiting_;
+  std::vector<std::weak_ptr<WriteWatch>> watches_;
   const Operation* timing_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
 // Counts operations and says which one goes wrong.
+#include <csignal>
 #include <mutex>
 
 #include "tests/virtual_platform/engine/spec.h"
@@ -13,11 +14,14 @@ const OperationFault* next_fault(std::string_view operation, std::string_view na
   for (std::size_t i = 0; i < counts->size(); i++) {
     const OperationFault& fault = spec().faults.operations[i];
     const bool looked_at = fault.operation == operation && (fault.gpu < 0 || fault.gpu == gpu) &&
+                           (fault.node < 0 || fault.node == this_node()) &&
                            name.find(fault.name) != std::string_view::npos;
     if (!looked_at) continue;
     const std::int64_t number = ++(*counts)[i];
     if (hit == nullptr && (number == fault.at || (fault.and_later && number > fault.at))) hit = &fault;
   }
+  // As the kernel's out-of-memory killer does it.
+  if (hit != nullptr && hit->kind == "killed") raise(SIGKILL);
   return hit;
 }
 

@@ -1,6 +1,7 @@
 // When operations take place in virtual time.
 #include <algorithm>
 #include <cstdio>
+#include <thread>
 #include <tuple>
 
 #include "tests/virtual_platform/engine/clock.h"
@@ -56,28 +57,50 @@ void Scheduler::add(Stream& stream, OperationPointer operation) {
   busy_.push_back(&stream);
 }
 
+// The operation that starts first, of those that can; with one that has told other processes of itself before all.
+OperationPointer Scheduler::next(double& start) {
+  OperationPointer best;
+  std::tuple<bool, double, bool, std::uint64_t> best_order;
+  for (Stream* stream : busy_) {
+    if (stream->queue.empty()) continue;
+    const OperationPointer& head = stream->queue.front();
+    if (is_held(*head) || !can_start(*head)) continue;
+    const bool told = head->work.meeting && head->work.meeting->asked_elsewhere;
+    // Of several at one time those that take none come first, so that work sees what work starts beside it.
+    const auto order = std::make_tuple(!told, earliest(*head), is_work(*head), head->sequence);
+    if (best && order > best_order) continue;
+    best = head;
+    best_order = order;
+  }
+  start = std::get<1>(best_order);
+  return best;
+}
+
 void Scheduler::time_all() {
+  waiting_.clear();
   for (;;) {
-    OperationPointer best;
-    double best_start = 0;
-    for (Stream* stream : busy_) {
-      if (stream->queue.empty()) continue;
-      const OperationPointer& head = stream->queue.front();
-      if (!can_start(*head)) continue;
-      const double start = earliest(*head);
-      // Of several at one time those that take none come first, so that work sees what work starts beside it.
-      const auto order = std::make_tuple(start, is_work(*head), head->sequence);
-      if (best && order > std::make_tuple(best_start, is_work(*best), best->sequence)) continue;
-      best = head;
-      best_start = start;
-    }
+    double start = 0;
+    const OperationPointer best = next(start);
     if (!best) break;
-    time(best, best_start);
+    time(best, start);
   }
   std::erase_if(busy_, [](Stream* stream) {
     if (stream->queue.empty()) stream->listed = false;
     return stream->queue.empty();
   });
+  // Who waits for them asks again at once; they may need this core.
+  if (!waiting_.empty()) std::this_thread::yield();
+}
+
+bool Scheduler::is_held(const Operation& operation) const {
+  for (const std::shared_ptr<Meeting>& meeting : waiting_) {
+    if (operation.work.meeting == meeting) return true;
+    for (const Operation* rank : meeting->arrived)
+      for (const Claim& mine : operation.work.engines)
+        for (const Claim& theirs : rank->work.engines)
+          if (mine.device == theirs.device && mine.engine == theirs.engine) return true;
+  }
+  return false;
 }
 
 // Whether a fault keeps it from taking place.
@@ -172,9 +195,12 @@ void Scheduler::time(const OperationPointer& operation, double start) {
   const bool dead = error != 0;
   if (work.meeting) {
     if (!dead && !work.meeting->aborted) {
-      time_meeting(*work.meeting);
+      Elsewhere::Start agreed;
+      if (!waits_for_others(*operation, agreed)) time_meeting(*work.meeting, agreed);
       return;
     }
+    // Of a lost GPU: the others wait for it in vain.
+    std::erase(work.meeting->arrived, operation.get());
     work.meeting = nullptr;
   }
   if (!dead && work.discover) {
@@ -191,6 +217,7 @@ void Scheduler::time(const OperationPointer& operation, double start) {
     finish(*operation, start, start);
     return;
   }
+  if (work.footprint) note_writes(work.footprint->writes);
   timing_ = operation.get();
   const double seconds = work.seconds ? work.seconds(start) * device(operation->device).gpu->slowdown : 0;
   timing_ = nullptr;
@@ -221,13 +248,21 @@ bool Scheduler::at_work(const Flow& flow, double start) {
   return false;
 }
 
-void Scheduler::time_meeting(Meeting& meeting) {
-  double start = 0;
-  double slowdown = 1;
+bool Scheduler::waits_for_others(Operation& operation, Elsewhere::Start& start) {
+  Meeting& meeting = *operation.work.meeting;
   for (const Operation* rank : meeting.arrived) {
-    start = std::max(start, earliest(*rank));
-    slowdown = std::max(slowdown, device(rank->device).gpu->slowdown);
+    start.time = std::max(start.time, earliest(*rank));
+    start.enqueued = std::max(start.enqueued, rank->enqueued);
+    start.slowdown = std::max(start.slowdown, device(rank->device).gpu->slowdown);
   }
+  if (!meeting.elsewhere) return false;
+  meeting.asked_elsewhere = true;
+  if (meeting.elsewhere->arrived(meeting, start)) return false;
+  waiting_.push_back(operation.work.meeting);
+  return true;
+}
+
+void Scheduler::time_meeting(Meeting& meeting, const Elsewhere::Start& agreed) {
   const auto all = std::make_shared<Operation>();
   all->stream = meeting.arrived.front()->stream;
   all->device = meeting.arrived.front()->device;
@@ -238,23 +273,47 @@ void Scheduler::time_meeting(Meeting& meeting) {
   for (const Operation* rank : meeting.arrived)
     if (rank->fault != nullptr) all->fault = rank->fault;
   // Popping a rank's operation may end its life, and the meeting's with it.
+  const std::shared_ptr<Meeting> keep_meeting = meeting.arrived.front()->work.meeting;
   const std::vector<Operation*> arrived = std::move(meeting.arrived);
-  const double end = start + meeting.seconds * slowdown;
+  const double end = agreed.time + meeting.seconds * agreed.slowdown;
   for (Operation* rank : arrived) {
     const OperationPointer keep = rank->stream->queue.front();
-    finish(*rank, start, end);
+    finish(*rank, agreed.time, end);
     rank->effect_of_all = all;
     if (all->work.footprint && (reaches_host(all->work.footprint->reads) || reaches_host(all->work.footprint->writes)))
       rank->stream->host_effects.push_back(keep);
     rank->work.meeting = nullptr;
   }
-  all->start = start;
+  all->start = agreed.time;
   all->end = end;
   all->timed = true;
+  settle_meeting(meeting, all);
+}
+
+// With ranks elsewhere the effect cannot come later: the others' data are here only now.
+void Scheduler::settle_meeting(Meeting& meeting, const OperationPointer& all) {
+  if (meeting.elsewhere) {
+    if (all->work.effect) deferred.run_for(all->work.footprint->reads, all->work.footprint->writes);
+    const bool faulty = all->fault != nullptr;
+    run_effect(*all);
+    if (faulty) note_writes(all->work.footprint->writes);
+    meeting.elsewhere->done();
+    return;
+  }
+  if (all->work.footprint) note_writes(all->work.footprint->writes);
   if (!all->work.effect || !all->work.footprint || eager())
     run_effect(*all);
   else
     deferred.add(all);
+}
+
+void Scheduler::note_writes(std::span<const Range> ranges) {
+  if (watches_.empty()) return;
+  std::erase_if(watches_, [&](const std::weak_ptr<WriteWatch>& one) {
+    const std::shared_ptr<WriteWatch> watch = one.lock();
+    if (watch) watch->written = watch->written || overlap(watch->ranges, ranges);
+    return !watch;
+  });
 }
 
 void Scheduler::observe(Stream& stream, std::uint64_t until) {

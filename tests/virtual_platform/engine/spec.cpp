@@ -87,7 +87,7 @@ void read_sensors(Fields& fields, Gpu& gpu) {
   fields.read("lying_sensors", gpu.lying_sensors);
 }
 
-Gpu read_gpu(const json& object, const std::string& pointer, int index) {
+Gpu read_gpu(const json& object, const std::string& pointer, int index, int node) {
   Gpu gpu;
   Fields fields(object, pointer);
   read_figures(fields, gpu);
@@ -103,12 +103,13 @@ Gpu read_gpu(const json& object, const std::string& pointer, int index) {
     throw std::runtime_error(fmt::format("{}/name: \"{}\" must end in \" (virtual)\"", pointer, gpu.name));
   if (gpu.uuid.empty())
     gpu.uuid = fmt::format("{}-{:08x}-0000-4000-8000-00000000{:04x}", gpu.mig == "instance" ? "MIG" : "GPU",
-                           0xc1a10000U + static_cast<unsigned>(index) * 0x101U, index);
+                           0xc1a10000U + static_cast<unsigned>(node) * 0x10000U + static_cast<unsigned>(index) * 0x101U,
+                           index);
   if (gpu.pci_bus_id.empty()) gpu.pci_bus_id = fmt::format("0000:{:02X}:00.0", 0x10 + index);
   return gpu;
 }
 
-std::vector<Gpu> read_gpus(Fields& fields) {
+std::vector<Gpu> read_gpus(Fields& fields, int node) {
   int count = 1;
   fields.read("count", count);
   const json* all = fields.find("gpu");
@@ -124,7 +125,7 @@ std::vector<Gpu> read_gpus(Fields& fields) {
     const std::string key = std::to_string(i);
     const bool special = own != nullptr && own->contains(key);
     if (special) object.merge_patch((*own)[key]);
-    gpus.push_back(read_gpu(object, special ? "/gpus/" + key : "/gpu", i));
+    gpus.push_back(read_gpu(object, special ? "/gpus/" + key : "/gpu", i, node));
   }
   return gpus;
 }
@@ -176,6 +177,26 @@ void read_collectives(const json& object, Collectives& collectives) {
   fields.finish();
 }
 
+void read_nodes(const json& object, Nodes& nodes) {
+  Fields fields(object, "/nodes");
+  fields.read("count", nodes.count);
+  fields.find("own");  // merged in before
+  if (const json* found = fields.find("network")) {
+    Fields network(*found, "/nodes/network");
+    network.read("kind", nodes.network.kind);
+    network.read("nics", nodes.network.nics);
+    network.read("nic_gbps", nodes.network.nic_gbps);
+    network.read("latency_us", nodes.network.latency_us);
+    network.read("gpu_direct", nodes.network.gpu_direct);
+    network.finish();
+  }
+  fields.finish();
+  expect_one_of(nodes.network.kind, {"efa", "ib", "socket"}, "/nodes/network/kind");
+  if (nodes.count < 1 || nodes.count > 64) throw std::runtime_error("/nodes/count: expected 1 to 64");
+  if (nodes.count > 1 && !(nodes.network.nic_gbps > 0 && nodes.network.nics > 0))
+    throw std::runtime_error("/nodes/network: expected nics and nic_gbps above 0, since there is more than one node");
+}
+
 OperationFault read_fault(const json& object, const std::string& pointer) {
   OperationFault fault;
   Fields fields(object, pointer);
@@ -183,11 +204,12 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("operation", fault.operation);
   fields.read("name", fault.name);
   fields.read("gpu", fault.gpu);
+  fields.read("node", fault.node);
   fields.read("at", fault.at);
   fields.read("and_later", fault.and_later);
   fields.read("everywhere", fault.everywhere);
   fields.finish();
-  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error"}, pointer + "/kind");
+  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed"}, pointer + "/kind");
   expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective", "nccl"}, pointer + "/operation");
   return fault;
 }
@@ -205,18 +227,19 @@ void read_faults(const json& object, Faults& faults) {
   expect_one_of(faults.nvml, {"", "missing", "old", "mismatch"}, "/faults/nvml");
 }
 
-Spec read_machine(const json& document) {
+Spec read_machine(const json& document, int node) {
   Spec machine;
   Fields fields(document, "");
   fields.read("note", machine.note);
   fields.read("source", machine.source);
   fields.read("driver_version", machine.driver_version);
   fields.read("cuda_driver_version", machine.cuda_driver_version);
-  machine.gpus = read_gpus(fields);
+  machine.gpus = read_gpus(fields, node);
   if (const json* links = fields.find("links")) read_links(*links, machine.gpus.size(), machine.links);
   if (const json* pcie = fields.find("pcie")) read_pcie(*pcie, machine.pcie);
   if (const json* times = fields.find("times")) read_times(*times, machine.times);
   if (const json* collectives = fields.find("collectives")) read_collectives(*collectives, machine.collectives);
+  if (const json* nodes = fields.find("nodes")) read_nodes(*nodes, machine.nodes);
   if (const json* faults = fields.find("faults")) read_faults(*faults, machine.faults);
   fields.finish();
   if (!machine.driver_version.starts_with("virtual-"))
@@ -256,7 +279,18 @@ json document_of(const std::string& text, const std::filesystem::path& directory
   return merged;
 }
 
+// -1: not a number, which matters only where there are several nodes.
+int chosen_node() {
+  const char* text = std::getenv("CLAIMCHECK_NODE");
+  if (text == nullptr || *text == '\0') return 0;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  return *end == '\0' && number >= 0 && number < 64 ? static_cast<int>(number) : -1;
+}
+
 }  // namespace
+
+int this_node() { return spec().nodes.count > 1 ? chosen_node() : 0; }
 
 double Spec::link_gbps(int from, int owner) const {
   if (from == owner) return 0;
@@ -264,13 +298,16 @@ double Spec::link_gbps(int from, int owner) const {
   return links.matrix[static_cast<std::size_t>(from)][static_cast<std::size_t>(owner)];
 }
 
-Spec parse_spec(const std::string& text, const std::string& directory) {
-  return read_machine(document_of(text, directory, 0));
+Spec parse_spec(const std::string& text, const std::string& directory, int node) {
+  json document = document_of(text, directory, 0);
+  const json own = document.value(json::json_pointer("/nodes/own"), json::object());
+  if (own.is_object() && own.contains(std::to_string(node))) document.merge_patch(own[std::to_string(node)]);
+  return read_machine(document, node);
 }
 
-Spec read_spec(const std::string& path) {
+Spec read_spec(const std::string& path, int node) {
   try {
-    return parse_spec(contents(path), std::filesystem::path(path).parent_path().string());
+    return parse_spec(contents(path), std::filesystem::path(path).parent_path().string(), node);
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }
@@ -281,7 +318,12 @@ const Spec& spec() {
   static const Spec* machine = [] {
     const char* path = std::getenv("CLAIMCHECK_VIRTUAL_SPEC");
     try {
-      return new Spec(read_spec(path == nullptr ? "CLAIMCHECK_VIRTUAL_SPEC (not set)" : path));
+      const int node = chosen_node();
+      Spec* read = new Spec(read_spec(path == nullptr ? "CLAIMCHECK_VIRTUAL_SPEC (not set)" : path, node));
+      if (read->nodes.count > 1 && (node < 0 || node >= read->nodes.count))
+        throw std::runtime_error(fmt::format("CLAIMCHECK_NODE is '{}', expected 0 to {}",
+                                             std::getenv("CLAIMCHECK_NODE"), read->nodes.count - 1));
+      return read;
     } catch (const std::runtime_error& error) {
       std::fprintf(stderr, "virtual platform: %s\n", error.what());
       std::_Exit(2);

@@ -114,12 +114,28 @@ struct Collectives {
   int channels = 8;
 };
 
+// Between nodes. Rates are those a program attains.
+struct Network {
+  std::string kind = "socket";  // "efa", "ib", "socket": what NCCL takes
+  int nics = 1;                 // of a node
+  double nic_gbps = 0;          // of one, one way; GB/s as all rates here
+  double latency_us = 15;       // of one step of a collective, on top of its own
+  bool gpu_direct = true;       // data does not pass the host's memory; never with sockets
+};
+
+struct Nodes {
+  int count = 1;
+  Network network;
+};
+
 // An operation goes wrong. Operations are counted from 1, of those this fault looks at.
 struct OperationFault {
-  std::string kind;       // "flipped_bit", "hang", "lost", "ecc", "error"; of "nccl": "async_error"
+  // "flipped_bit", "hang", "lost", "ecc", "error", "killed" (the process, by SIGKILL); of "nccl": "async_error"
+  std::string kind;
   std::string operation;  // "copy", "kernel", "gemm", "collective" (on the GPU), "nccl" (a call that enqueues one)
   std::string name;       // only those whose name has this in it: of a kernel, a NCCL call; empty: all
-  int gpu = -1;           // index in Spec::gpus; -1: counted over all
+  int gpu = -1;           // index in Spec::gpus; -1: counted over all of a process
+  int node = -1;          // -1: on every node
   std::int64_t at = 1;
   bool and_later = false;   // that one and all after it
   bool everywhere = false;  // a flipped bit in every 8 bytes written; else one in the middle
@@ -144,6 +160,7 @@ struct Spec {
   Pcie pcie;
   Times times;
   Collectives collectives;
+  Nodes nodes;
   Faults faults;
 
   // One way, in GB/s, when GPU `from` reads the memory of GPU `owner`; 0: no peer access.
@@ -151,11 +168,15 @@ struct Spec {
 };
 
 // Throws std::runtime_error: file, JSON pointer, what was expected, and of an unknown key the nearest known one.
-Spec read_spec(const std::string& path);
-Spec parse_spec(const std::string& text, const std::string& directory);  // `directory`: of "extends"
+// What "nodes" says of one node under "own" is merged in for that one.
+Spec read_spec(const std::string& path, int node = 0);
+Spec parse_spec(const std::string& text, const std::string& directory, int node = 0);  // `directory`: of "extends"
 
 // That of CLAIMCHECK_VIRTUAL_SPEC, read once; ends the process with a sentence when it cannot be read.
 const Spec& spec();
+
+// Which of Nodes::count this process is on: CLAIMCHECK_NODE, 0 when not set or where the machine has one node only.
+int this_node();
 
 // Indices in Spec::gpus of what a CUDA process sees. `chosen` is CUDA_VISIBLE_DEVICES, null when not set: indices,
 // UUIDs or beginnings of UUIDs; the list ends at the first that names no GPU. Of MIG instances a process sees one.

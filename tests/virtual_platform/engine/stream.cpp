@@ -182,8 +182,14 @@ void run_pending(std::span<const Range> ranges) {
   scheduler().deferred.run_for(ranges, ranges);
 }
 
+void watch_writes(const std::shared_ptr<WriteWatch>& watch) {
+  const Lock lock(engine_mutex());
+  scheduler().watch(watch);
+}
+
 void forget_memory(const Range& freed) {
   const Lock lock(engine_mutex());
+  scheduler().note_writes({&freed, 1});
   scheduler().deferred.forget(freed);
 }
 

@@ -17,6 +17,7 @@ namespace virtual_platform {
 
 struct Stream;
 struct Operation;
+struct Meeting;
 using OperationPointer = std::shared_ptr<Operation>;
 
 // What an operation reads and writes; ranges may be larger than what is really touched.
@@ -36,6 +37,20 @@ struct Flow {
   int to = 0;
 };
 
+// Ranks of other processes that take part in a Meeting (nccl/link.h). Called with the engine's mutex held; never waits.
+class Elsewhere {
+ public:
+  struct Start {
+    double enqueued = 0;  // the last of this process's ranks
+    double time = 0;      // in: when this process's ranks could start; out: when all can
+    double slowdown = 1;  // likewise
+  };
+  virtual ~Elsewhere() = default;
+  // False: others are not there yet, and are asked about again. True: the meeting's seconds and effect are set.
+  virtual bool arrived(Meeting& meeting, Start& start) = 0;
+  virtual void done() = 0;  // the effect on memory of this process has taken place
+};
+
 // Operations, one on each rank's stream, which start together when the last has arrived, and end together.
 struct Meeting {
   int expected = 0;
@@ -45,7 +60,9 @@ struct Meeting {
   std::uint64_t identity = 0;                  // as Work's
   bool hung = false;                           // never starts, until it is aborted
   bool aborted = false;                        // ends at once, without effect; call poke() after setting it
+  std::shared_ptr<Elsewhere> elsewhere;        // footprint and effect are of this process's ranks then
   std::vector<Operation*> arrived;             // the engine's
+  bool asked_elsewhere = false;                // the engine's
 };
 
 // What a stand-in puts on a stream.
@@ -106,6 +123,13 @@ void poke();
 
 // Computes effects not computed yet that somebody who reads and writes these ranges would miss.
 void run_pending(std::span<const Range> ranges);
+
+// Whether anything was written to `ranges` since watch_writes(), as far as it has taken place in virtual time.
+struct WriteWatch {
+  std::vector<Range> ranges;
+  bool written = false;
+};
+void watch_writes(const std::shared_ptr<WriteWatch>& watch);  // until it is destroyed
 // Called before memory is freed: what was only written there is never computed.
 void forget_memory(const Range& freed);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -73,28 +74,30 @@ void sum_into(const std::vector<Request>& requests, std::size_t first, std::size
 
 void all_reduce(const std::vector<Request>& requests) {
   std::vector<std::byte*> targets;
-  for (const Request& request : requests) targets.push_back(at(request.receive, 0));
+  for (const Request& request : requests)
+    if (request.is_here) targets.push_back(at(request.receive, 0));
   sum_into(requests, 0, requests[0].count, targets);
 }
 
 // In place, a rank's output overlaps its input, but only its own share of it, which no other rank reads.
 void reduce_scatter(const std::vector<Request>& requests) {
   for (std::size_t rank = 0; rank < requests.size(); rank++)
-    sum_into(requests, rank * requests[rank].count, requests[rank].count, {at(requests[rank].receive, 0)});
+    if (requests[rank].is_here)
+      sum_into(requests, rank * requests[rank].count, requests[rank].count, {at(requests[rank].receive, 0)});
 }
 
 void all_gather(const std::vector<Request>& requests) {
   for (std::size_t source = 0; source < requests.size(); source++) {
     const std::size_t bytes = bytes_of(requests[source], requests[source].count);
     for (const Request& target : requests)
-      std::memmove(at(target.receive, source * bytes), at(requests[source].send, 0), bytes);
+      if (target.is_here) std::memmove(at(target.receive, source * bytes), at(requests[source].send, 0), bytes);
   }
 }
 
 void broadcast(const std::vector<Request>& requests) {
   const Request& root = requests[static_cast<std::size_t>(requests[0].root)];
   for (const Request& target : requests)
-    std::memmove(at(target.receive, 0), at(root.send, 0), bytes_of(root, root.count));
+    if (target.is_here) std::memmove(at(target.receive, 0), at(root.send, 0), bytes_of(root, root.count));
 }
 
 // The n-th send from one rank to another belongs to the other's n-th receive from it. All sends are read before
@@ -103,6 +106,7 @@ void exchange(const std::vector<Request>& requests) {
   std::vector<std::vector<std::byte>> taken;
   std::vector<std::pair<void*, std::size_t>> targets;  // where, and which of `taken`
   for (std::size_t receiver = 0; receiver < requests.size(); receiver++) {
+    if (!requests[receiver].is_here) continue;
     std::vector<std::size_t> met(requests.size());
     for (const Message& receive : requests[receiver].messages) {
       if (receive.is_send) continue;
@@ -168,6 +172,43 @@ double steps_of(const std::vector<Request>& requests) {
   return ranks - 1;
 }
 
+struct NodesOf {
+  int count = 1;
+  int ranks = 0;  // of the largest
+};
+
+NodesOf nodes_of(const std::vector<Request>& requests) {
+  std::map<int, int> ranks;
+  for (const Request& request : requests) ranks[request.node]++;
+  NodesOf result{static_cast<int>(ranks.size()), 0};
+  for (const auto& [node, count] : ranks) result.ranks = std::max(result.ranks, count);
+  return result;
+}
+
+// Bus bandwidth (as nccl-tests defines it: bus_bytes() by the time) at which the adapters of a node are busy all the
+// time. R = their rate together, each way: of all that are near the g GPUs of a node that take part. S = bytes of the
+// collective, n = ranks, N = nodes.
+//   ring (all-reduce, all-gather, reduce-scatter, broadcast): every byte of a rank's bus passes each node's border
+//   once,
+//     so R is the limit
+//   all-reduce by NVLS trees: nodes exchange sums of their GPUs only, 2 (N - 1) / N S bytes out of a node instead of
+//     2 (n - 1) / n S, so R x [(n - 1) / n] / [(N - 1) / N]
+//   send/receive to the next rank: one rank of a node sends to another node, by the adapters near it
+//   all-to-all: each rank sends (n - g) / n of its S to other nodes, of (n - 1) / n S in all: R / g x (n - 1) / (n - g)
+double network_bus_gbps(const std::vector<Request>& requests, const NodesOf& nodes) {
+  const Network& network = spec().nodes.network;
+  const auto n = static_cast<double>(requests.size());
+  const double g = nodes.ranks;
+  const double near_each = std::max(1.0, static_cast<double>(network.nics) / static_cast<double>(spec().gpus.size()));
+  const double rate = network.nic_gbps * std::min<double>(network.nics, near_each * g);
+  const std::string_view key = rate_key(requests);
+  if (key == "send_receive") return network.nic_gbps * std::min<double>(network.nics, near_each);
+  if (key == "all_to_all") return rate / g * (n - 1) / std::max(1.0, n - g);
+  if (key == "all_reduce" && spec().collectives.algorithm == "nvls")
+    return rate * ((n - 1) / n) * nodes.count / (nodes.count - 1);
+  return rate;
+}
+
 }  // namespace
 
 std::string_view call_name(Function function) {
@@ -198,16 +239,23 @@ bool agree(const Request& one, const Request& other) {
          one.operation == other.operation && one.root == other.root;
 }
 
+std::size_t sent_bytes(const Request& request, int rank, int ranks) {
+  if (request.function == Function::point_to_point) return 0;
+  if (request.function == Function::broadcast && rank != request.root) return 0;
+  return bytes_of(request, sent_elements(request, static_cast<std::size_t>(ranks)));
+}
+
 std::shared_ptr<const Footprint> footprint_of(const std::vector<Request>& requests) {
   auto footprint = std::make_shared<Footprint>();
   for (std::size_t rank = 0; rank < requests.size(); rank++) {
     const Request& request = requests[rank];
+    if (!request.is_here) continue;
     for (const Message& message : request.messages)
       (message.is_send ? footprint->reads : footprint->writes).push_back(range(message.buffer, message.bytes));
     if (request.function == Function::point_to_point) continue;
     const std::size_t ranks = requests.size();
-    if (request.function != Function::broadcast || static_cast<int>(rank) == request.root)
-      footprint->reads.push_back(range(request.send, bytes_of(request, sent_elements(request, ranks))));
+    if (const std::size_t sent = sent_bytes(request, static_cast<int>(rank), static_cast<int>(ranks)))
+      footprint->reads.push_back(range(request.send, sent));
     footprint->writes.push_back(range(request.receive, bytes_of(request, received_elements(request, ranks))));
   }
   return footprint;
@@ -231,8 +279,16 @@ void execute(const std::vector<Request>& requests) {
 double seconds_of(const std::vector<Request>& requests) {
   const Collectives& model = spec().collectives;
   const auto rate = model.bus_gbps.find(rate_key(requests));
-  const double gbps = rate == model.bus_gbps.end() ? 1 : rate->second;
-  return (model.alpha_us + steps_of(requests) * model.step_us) * 1e-6 + bus_bytes(requests) / (gbps * 1e9);
+  double gbps = rate == model.bus_gbps.end() ? 1 : rate->second;
+  double microseconds = model.alpha_us + steps_of(requests) * model.step_us;
+  const NodesOf nodes = nodes_of(requests);
+  if (nodes.count > 1) {
+    gbps = std::min(gbps, network_bus_gbps(requests, nodes));
+    const bool both_ways = requests[0].function == Function::all_reduce;
+    const bool one_step = requests[0].function == Function::point_to_point;
+    microseconds += spec().nodes.network.latency_us * (one_step ? 1 : (both_ways ? 2 : 1) * (nodes.count - 1));
+  }
+  return microseconds * 1e-6 + bus_bytes(requests) / (gbps * 1e9);
 }
 
 std::uint64_t identity_of(const std::vector<Request>& requests) {

@@ -34,16 +34,21 @@ struct Request {
   ncclRedOp_t operation = ncclSum;
   int root = 0;
   std::vector<Message> messages;  // of a group of point-to-point calls, in order
+  int node = 0;
+  bool is_here = true;  // else of another process: what it sends can be read, nothing can be written
 };
 
 std::size_t element_bytes(ncclDataType_t type);        // 0: no such type
 bool agree(const Request& one, const Request& other);  // all ranks must ask for the same
 
-// Of all ranks together, `requests` by rank.
+// Of what `rank` gives to a collective of all; 0 for point_to_point, and where only the root sends.
+std::size_t sent_bytes(const Request& request, int rank, int ranks);
+
+// Of this process's ranks together, `requests` of all by rank.
 std::shared_ptr<const Footprint> footprint_of(const std::vector<Request>& requests);
 // Works on accessible addresses; sums are made in rank order, in double, and rounded once.
 void execute(const std::vector<Request>& requests);
-// alpha + steps x step + bytes over the bus / bus bandwidth.
+// alpha + steps x step + bytes over the bus / bus bandwidth; between nodes see network_bus_gbps() in collective.cpp.
 double seconds_of(const std::vector<Request>& requests);
 std::uint64_t identity_of(const std::vector<Request>& requests);
 

@@ -24,11 +24,18 @@ struct Group {
   int depth = 0;
   std::vector<ncclComm_t> joined;
   std::vector<Pending> operations;
+  ncclResult_t error = ncclSuccess;  // the first of a call within: the group fails with it, and does nothing
 };
 thread_local Group group;
 
+// What a call that can be part of a group returns.
+ncclResult_t noted(ncclResult_t code) {
+  if (code != ncclSuccess && group.depth > 0 && group.error == ncclSuccess) group.error = code;
+  return code;
+}
+
 ncclResult_t refusal(const char* function, ncclResult_t code = ncclInternalError) {
-  return static_cast<ncclResult_t>(fail_point(function, code));
+  return noted(static_cast<ncclResult_t>(fail_point(function, code)));
 }
 
 const Collectives& model() { return spec().collectives; }
@@ -46,19 +53,37 @@ void log_start(const Communicator& one, const char* what) {
                    bus_number(one.device), one.clique->identifier(), what));
 }
 
-std::string network_name() {
-  if (model().transport.starts_with("NET/OFI")) return "AWS Libfabric";
-  return model().transport.starts_with("NET/IB") ? "IB" : "Socket";
+// What NCCL takes between nodes; on one node its usual choice, used for nothing unless the machine's transport says so.
+std::string network_kind() {
+  if (spec().nodes.count > 1) return spec().nodes.network.kind;
+  if (model().transport.starts_with("NET/OFI")) return "efa";
+  return model().transport.starts_with("NET/IB") ? "ib" : "socket";
 }
 
+std::string network_name(const std::string& kind) {
+  return kind == "efa" ? "AWS Libfabric" : kind == "ib" ? "IB" : "Socket";
+}
+
+// Of a channel between nodes: "NET/AWS Libfabric/3/GDRDMA".
+std::string network_transport(int channel) {
+  const Network& network = spec().nodes.network;
+  const bool direct = network.gpu_direct && network.kind != "socket";
+  return fmt::format("NET/{}/{}{}", network_name(network.kind), channel % network.nics, direct ? "/GDRDMA" : "");
+}
+
+bool has_nvls() { return model().algorithm == "nvls"; }
+
 void log_set_up(const Communicator& one) {
-  if (network_name() == "AWS Libfabric") {
+  const std::string kind = network_kind();
+  if (kind == "efa") {
+    const int nics = spec().nodes.count > 1 ? spec().nodes.network.nics : 4;
     info(log_init | log_net, one.device, "NET/Plugin: Loaded net plugin AWS Libfabric (v10)");
-    info(log_init | log_net, one.device, "NET/OFI Selected provider is efa, fabric is efa-direct (found 4 nics)");
+    info(log_init | log_net, one.device,
+         fmt::format("NET/OFI Selected provider is efa, fabric is efa-direct (found {} nics)", nics));
   }
-  info(log_init | log_net, one.device, "Using network " + network_name());
+  info(log_init | log_net, one.device, "Using network " + network_name(kind));
   log_start(one, "START");
-  const bool nvls = model().algorithm == "nvls";
+  const bool nvls = has_nvls();
   info(log_init, one.device,
        fmt::format("NVLS multicast support is {}available on dev {} (NVLS_NCHANNELS {})", nvls ? "" : "not ",
                    one.device, nvls ? 16 : 0));
@@ -68,30 +93,52 @@ void log_set_up(const Communicator& one) {
   log_start(one, "COMPLETE");
 }
 
+bool several_nodes(Clique& clique) {
+  for (int rank = 1; rank < clique.ranks(); ++rank)
+    if (clique.node(rank) != clique.node(0)) return true;
+  return false;
+}
+
+// A channel from one rank to the next, as the one or the other says it.
+void log_channel(const Communicator& one, int from, int to, int channel) {
+  const Clique& clique = *one.clique;
+  const std::string pair =
+      fmt::format("{}[{}] -> {}[{}]", from, clique.machine_index(from), to, clique.machine_index(to));
+  const std::string& inside = model().transport;
+  const bool between_nodes = clique.node(from) != clique.node(to);
+  if (between_nodes || inside.starts_with("NET/"))
+    info(log_init | log_net, one.device,
+         fmt::format("Channel {:02}/0 : {} [{}] via {}", channel, pair, from == one.rank ? "send" : "receive",
+                     between_nodes ? network_transport(channel) : inside));
+  else if (from != one.rank)
+    return;  // inside a node the sender says it
+  else if (inside.starts_with("SHM/"))
+    info(log_init | log_p2p, one.device, fmt::format("Channel {:02} : {} via {}", channel, pair, inside));
+  else
+    info(log_init | log_p2p, one.device, fmt::format("Channel {:02}/0 : {} via {}", channel, pair, inside));
+}
+
 // Channels of a ring, named when the first collective connects it.
 void log_connections(const Communicator& one) {
   const int ranks = one.clique->ranks();
   if (ranks < 2) return;
   const int next = (one.rank + 1) % ranks;
-  const std::string& transport = model().transport;
-  const bool network = transport.starts_with("NET/");
+  const int before = (one.rank + ranks - 1) % ranks;
+  const bool network_before = one.clique->node(before) != one.clique->node(one.rank);
   for (int channel = 0; channel < model().channels; channel++) {
-    const std::string pair = fmt::format("{}[{}] -> {}[{}]", one.rank, one.device, next, one.clique->device(next));
-    if (transport.starts_with("SHM/"))
-      info(log_init | log_p2p, one.device, fmt::format("Channel {:02} : {} via {}", channel, pair, transport));
-    else if (network)
-      info(log_init | log_net, one.device, fmt::format("Channel {:02}/0 : {} [send] via {}", channel, pair, transport));
-    else
-      info(log_init | log_p2p, one.device, fmt::format("Channel {:02}/0 : {} via {}", channel, pair, transport));
+    if (network_before) log_channel(one, before, one.rank, channel);
+    log_channel(one, one.rank, next, channel);
   }
-  if (model().algorithm == "nvls") info(log_init, one.device, "Connected NVLS tree");
+  if (has_nvls()) info(log_init, one.device, "Connected NVLS tree");
   info(log_init, one.device, "Connected all rings, use ring PXN 0 GDR 1");
 }
 
 void log_choice(const Communicator& one, const Request& request) {
   if (one.rank != 0 || request.function == Function::point_to_point) return;
-  const bool nvls = model().algorithm == "nvls" && request.function == Function::all_reduce;
-  const std::string word = nvls ? "NVLS" : model().algorithm == "tree" ? "TREE" : "RING";
+  const bool nvls = has_nvls() && request.function == Function::all_reduce;
+  const std::string word = nvls                          ? (several_nodes(*one.clique) ? "NVLSTREE" : "NVLS")
+                           : model().algorithm == "tree" ? "TREE"
+                                                         : "RING";
   const std::string protocol = model().protocol == "Simple" ? "SIMPLE" : model().protocol;
   info(log_tuning, one.device,
        fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}", log_name(request.function),
@@ -128,11 +175,12 @@ std::vector<Pending> merged(std::vector<Pending> operations) {
 ncclResult_t end_group() {
   Group ended = std::exchange(group, {});
   std::unique_lock lock(clique_mutex());
+  ncclResult_t result = ended.error;
+  if (result != ncclSuccess) return result;
   for (ncclComm_t one : ended.joined) {
-    one->clique->wait_until_complete(lock);
+    if (const ncclResult_t code = one->clique->wait_until_complete(lock)) return code;
     log_set_up(*one);
   }
-  ncclResult_t result = ncclSuccess;
   for (Pending& pending : merged(std::move(ended.operations))) {
     const ncclResult_t code = launch(pending);
     if (result == ncclSuccess) result = code;
@@ -140,20 +188,26 @@ ncclResult_t end_group() {
   return result;
 }
 
-ncclResult_t submit(ncclComm_t communicator, Request request, cudaStream_t handle) {
-  if (communicator == nullptr) return ncclInvalidArgument;
-  if (!communicator->clique->complete()) return ncclInvalidArgument;
-  Stream* stream = as_stream(handle);
+// Whether the call can be carried out.
+ncclResult_t check_call(ncclComm_t communicator, const Request& request, Stream* stream) {
+  if (communicator == nullptr || stream == nullptr) return ncclInvalidArgument;
   const bool known = element_bytes(request.type) != 0 && request.operation == ncclSum;
-  if (stream == nullptr || device_of(*stream) != communicator->device || !known) return ncclInvalidArgument;
-  if (const ncclResult_t error = communicator->clique->error; error != ncclSuccess) return error;
+  if (device_of(*stream) != communicator->device || !known) return ncclInvalidArgument;
+  const std::lock_guard lock(clique_mutex());
+  if (!communicator->clique->complete()) return ncclInvalidArgument;
+  return communicator->clique->error();
+}
+
+ncclResult_t submit(ncclComm_t communicator, Request request, cudaStream_t handle) {
+  Stream* stream = as_stream(handle);
+  if (const ncclResult_t code = check_call(communicator, request, stream)) return noted(code);
   group.operations.push_back({communicator, std::move(request), stream});
   return group.depth > 0 ? ncclSuccess : end_group();
 }
 
 ncclResult_t message(ncclComm_t communicator, bool is_send, void* buffer, std::size_t count, ncclDataType_t type,
                      int peer, cudaStream_t stream) {
-  if (communicator == nullptr || peer < 0 || peer >= communicator->clique->ranks()) return ncclInvalidArgument;
+  if (communicator == nullptr || peer < 0 || peer >= communicator->clique->ranks()) return noted(ncclInvalidArgument);
   Request request;
   request.function = Function::point_to_point;
   request.type = type;
@@ -182,14 +236,14 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank) {
   *communicator = nullptr;
   if (const auto code = refusal("ncclCommInitRank", ncclUnhandledCudaError)) return code;
-  if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+  if (ranks < 1 || rank < 0 || rank >= ranks) return noted(ncclInvalidArgument);
   {
     const std::lock_guard lock(clique_mutex());
     auto made = std::make_unique<ncclComm>();
     made->clique = clique_of(id, ranks);
     made->rank = rank;
     made->device = current_device();
-    if (made->clique->ranks() != ranks || !made->clique->join(rank, made->device)) return ncclInvalidUsage;
+    if (made->clique->ranks() != ranks || !made->clique->join(rank, made->device)) return noted(ncclInvalidUsage);
     *communicator = made.release();
     group.joined.push_back(*communicator);
   }
@@ -216,7 +270,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error)
   if (const auto code = refusal("ncclCommGetAsyncError")) return code;
   if (communicator == nullptr) return ncclInvalidArgument;
   const std::lock_guard lock(clique_mutex());
-  *error = communicator->clique->error;
+  *error = communicator->clique->error();
   return ncclSuccess;
 }
 
@@ -241,7 +295,7 @@ ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDa
 ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
                            ncclComm_t communicator, cudaStream_t stream) {
   if (const auto code = refusal("ncclBroadcast")) return code;
-  if (communicator == nullptr || root < 0 || root >= communicator->clique->ranks()) return ncclInvalidArgument;
+  if (communicator == nullptr || root < 0 || root >= communicator->clique->ranks()) return noted(ncclInvalidArgument);
   return submit(communicator, {Function::broadcast, send, receive, count, type, ncclSum, root, {}}, stream);
 }
 
@@ -294,7 +348,9 @@ const char* ncclGetErrorString(ncclResult_t result) {
 
 const char* ncclGetLastError(ncclComm_t communicator) {
   fail_point("ncclGetLastError", 0);
-  return communicator != nullptr && communicator->clique->error != ncclSuccess ? "virtual: a remote rank is gone" : "";
+  const std::lock_guard lock(clique_mutex());
+  return communicator != nullptr && communicator->clique->error() != ncclSuccess ? "virtual: a remote rank is gone"
+                                                                                 : "";
 }
 
 #pragma GCC visibility pop
