@@ -9,9 +9,13 @@
 
 #include "harness/catalog/catalog.h"
 #include "harness/cli/commands.h"
+#include "harness/evidence/derived.h"
 #include "harness/judge/claim.h"
+#include "harness/judge/findings.h"
 #include "harness/nearest.h"
+#include "harness/report/layout.h"
 #include "harness/report/sanitise.h"
+#include "harness/report/text.h"
 #include "harness/result/document.h"
 #include "harness/result/json_text.h"
 
@@ -56,14 +60,27 @@ ExitCode worse(ExitCode a, ExitCode b) {
 }
 
 std::string text_of(const std::string& name, const std::vector<Verdict>& verdicts, const Document& document) {
+  const std::string found = report::findings_text(document, {});
+  const std::string findings = found.empty() ? "" : "\nFOUND\n" + found;
   if (verdicts.empty()) {
     return fmt::format(
-        "{}\nNothing to judge: no claim was given and the catalog promises nothing for this machine; "
-        "give --claim or --instance.\n",
-        name);
+               "{}\nNothing to judge: no claim was given and the catalog promises nothing for this machine; "
+               "give --claim or --instance.\n",
+               name) +
+           findings;
   }
   const std::string mark = document.is_virtual ? " (a virtual machine of the test suite)" : "";
-  return fmt::format("{}{}\nVERDICT   {}\n\n{}", name, mark, summary(verdicts), verdicts_text(verdicts));
+  return fmt::format("{}{}\nVERDICT   {}\n\n{}{}", name, mark, summary(verdicts), verdicts_text(verdicts), findings);
+}
+
+nlohmann::json answer_of(const std::string& name, const std::vector<Verdict>& verdicts, const Document& document,
+                         ExitCode code) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Verdict& verdict : verdicts) list.push_back(to_json(verdict));
+  nlohmann::json findings = nlohmann::json::array();
+  for (const Finding& finding : document.findings) findings.push_back(to_json(finding));
+  return {{"file", name},     {"summary", summary(verdicts)}, {"virtual", document.is_virtual},
+          {"verdicts", list}, {"findings", findings},         {"exit_code", static_cast<int>(code)}};
 }
 
 ExitCode judge_files(const Options& options, const Global& global) {
@@ -78,18 +95,15 @@ ExitCode judge_files(const Options& options, const Global& global) {
     Document& document = documents[i];
     if (instance != nullptr) document.platform["catalog_id"] = instance->id;
     const std::string name = sanitised_text(options.files[i].string());
+    replace_measured_findings(document, {});
+    derive(document, catalog);
     const std::vector<Verdict> verdicts = all_verdicts(document, user_claims(document, given), catalog);
     ExitCode own = exit_code(verdicts, document, options.strict);
     if (verdicts.empty() && options.strict) own = ExitCode::incomplete;
+    replace_measured_findings(document, measured_findings(document, catalog));
     code = worse(code, own);
     if (options.json) {
-      nlohmann::json list = nlohmann::json::array();
-      for (const Verdict& verdict : verdicts) list.push_back(to_json(verdict));
-      answers.push_back({{"file", name},
-                         {"summary", summary(verdicts)},
-                         {"virtual", document.is_virtual},
-                         {"verdicts", list},
-                         {"exit_code", static_cast<int>(own)}});
+      answers.push_back(answer_of(name, verdicts, document, own));
     } else {
       fmt::print("{}{}", i == 0 ? "" : "\n", text_of(name, verdicts, document));
     }

@@ -8,6 +8,8 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/terminal.h"
+#include "harness/evidence/derived.h"
+#include "harness/judge/findings.h"
 #include "harness/report/format.h"
 #include "harness/terminal_text.h"
 
@@ -21,12 +23,19 @@ struct Options {
   bool json = false;
 };
 
-void run_report(const Options& options) {
+// Importers and older versions leave out what follows from the catalog; the stored document stays as it is.
+void add_what_follows(Document& document, const Catalog& catalog) {
+  derive(document, catalog);
+  replace_measured_findings(document, measured_findings(document, catalog));
+}
+
+void run_report(const Options& options, const std::optional<std::filesystem::path>& catalog_directory) {
   const ReportFormat& format = report_format(options.json ? "json" : options.format);
-  const Document document = read_document(options.file);
+  Document document = read_document(options.file);
   for (const std::string& note : document.notes) {
     fmt::print(stderr, "claimcheck: note: {}: {}\n", sanitised_text(options.file.string()), sanitised_text(note));
   }
+  if (format.name != "json") add_what_follows(document, load_catalog(catalog_directory));
   ReportOptions look;
   look.colour = !options.output && takes_colour(STDOUT_FILENO);
   const std::string report = format.render(document, look);
@@ -52,7 +61,7 @@ void add_report(CLI::App& app, Global& global) {
       "  claimcheck report claimcheck-results/2026-11-30T0941Z-p5.48xlarge/result.json\n"
       "  claimcheck report result.json --format json --output copy.json");
   command->callback([options, &global] {
-    run_report(*options);
+    run_report(*options, global.catalog_directory);
     global.exit_code = ExitCode::ok;
   });
 }

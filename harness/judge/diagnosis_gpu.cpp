@@ -77,7 +77,8 @@ void power_limit(const Gpu& gpu, std::vector<std::string>& found) {
              fmt::format("nvidia-smi -i {} -q -d POWER; ask the provider to reset the limit.", gpu.index)));
 }
 
-void clocks(const std::vector<Gpu>& gpus, std::vector<std::string>& found) {
+// Of all GPUs whose clock was low, or of one of them.
+void clocks(const std::vector<Gpu>& gpus, std::optional<int> only, std::vector<std::string>& found) {
   std::vector<double> sorted;
   for (const Gpu& gpu : gpus)
     if (const auto clock = number_at(gpu.sensors, "/sm_clock_mhz")) sorted.push_back(*clock);
@@ -86,7 +87,7 @@ void clocks(const std::vector<Gpu>& gpus, std::vector<std::string>& found) {
   const double usual = sorted[sorted.size() / 2];
   for (const Gpu& gpu : gpus) {
     const auto clock = number_at(gpu.sensors, "/sm_clock_mhz");
-    if (!clock || *clock >= same_clock * usual) continue;
+    if (!clock || *clock >= same_clock * usual || (only && gpu.index != *only)) continue;
     const auto power = number_at(gpu.sensors, "/power_w");
     found.push_back(advice(
         fmt::format("GPU {} ran at {:.0f} MHz while the others held {:.0f} MHz{}{}.", gpu.index, *clock, usual,
@@ -190,7 +191,7 @@ void transport(const Measurement& measurement, std::vector<std::string>& found) 
 void gpu_reasons(const Document& document, const Measurement& measurement, std::vector<std::string>& found) {
   const std::vector<Gpu> gpus = gpus_of(document, measurement);
   const std::string& metric = measurement.metric;
-  clocks(gpus, found);
+  clocks(gpus, std::nullopt, found);
   for (const Gpu& gpu : gpus) {
     slowdown(gpu, found);
     power_limit(gpu, found);
@@ -202,6 +203,22 @@ void gpu_reasons(const Document& document, const Measurement& measurement, std::
   if (metric.starts_with("host_link.")) shared_uplink(document, measurement, found);
   access(measurement, found);
   transport(measurement, found);
+}
+
+std::vector<std::string> reasons_of_gpu(const Document& document, const Measurement& measurement, int index) {
+  const std::vector<Gpu> gpus = gpus_of(document, measurement);
+  std::vector<std::string> found;
+  clocks(gpus, index, found);
+  for (const Gpu& gpu : gpus) {
+    if (gpu.index != index) continue;
+    slowdown(gpu, found);
+    power_limit(gpu, found);
+    slice(gpu, found);
+    memory_health(gpu, found);
+    pcie(gpu, found);
+    nvlink(gpu, found);
+  }
+  return found;
 }
 
 }  // namespace claimcheck

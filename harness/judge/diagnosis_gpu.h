@@ -12,4 +12,7 @@ namespace claimcheck {
 // is not there is not known, and explains nothing.
 void gpu_reasons(const Document& document, const Measurement& measurement, std::vector<std::string>& found);
 
+// What speaks about one GPU of the measurement alone, whatever was measured: clocks, heat, power, memory, PCIe, NVLink.
+std::vector<std::string> reasons_of_gpu(const Document& document, const Measurement& measurement, int index);
+
 }  // namespace claimcheck

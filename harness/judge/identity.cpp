@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "harness/evidence/left_out.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/report/quantity.h"
@@ -97,15 +98,43 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
   return decided(claim, true, seen->front(), fmt::format("the devices call themselves {}", seen->front()));
 }
 
+// Of a run over several nodes, how many each has; the claim is about one.
+std::map<int, int> devices_by_node(const Document& document) {
+  std::map<int, int> counts;
+  for (const json& device : document.system.value("devices", json::array()))
+    if (const auto node = number_at(device, "/facts/node")) ++counts[static_cast<int>(*node)];
+  return counts;
+}
+
+// The first node that has another number, else the first.
+std::pair<int, int> telling_node(const std::map<int, int>& counts, double sold) {
+  for (const auto& [node, count] : counts)
+    if (count != sold) return {node, count};
+  return *counts.begin();
+}
+
 Verdict count_verdict(const Document& document, const Claim& claim) {
   const auto seen = accelerators_seen(document);
   if (!seen) return not_measured(claim, "the result does not say which accelerators the machine has");
   const double sold = claim.value.get<double>();
-  const double here = static_cast<double>(seen->size());
-  Verdict verdict = decided(claim, here == sold, seen->size(),
-                            here == sold ? fmt::format("{} are here", exact_text(here))
-                                         : fmt::format("{} here; {} sold", exact_text(here), exact_text(sold)));
-  if (here == 0) {
+  double here = static_cast<double>(seen->size());
+  std::string where = "here";
+  const std::map<int, int> by_node = devices_by_node(document);
+  if (by_node.size() > 1) {
+    const auto [node, count] = telling_node(by_node, sold);
+    here = count;
+    where = here == sold ? fmt::format("on each of {} nodes", by_node.size()) : fmt::format("on node {}", node);
+  }
+  Verdict verdict = decided(claim, here == sold, here,
+                            here == sold ? fmt::format("{} are {}", exact_text(here), where)
+                                         : fmt::format("{} {}; {} sold", exact_text(here), where, exact_text(sold)));
+  const std::vector<LeftOut> left_out = left_out_devices(document);
+  if (!left_out.empty() && here < sold) {
+    verdict.reason =
+        fmt::format("{} of {} GPUs work; {} did not start", exact_text(here), exact_text(sold), names_of(left_out));
+    for (const Finding& finding : left_out_findings(document))
+      verdict.diagnosis.push_back(finding.text + " -> " + finding.next_step);
+  } else if (here == 0) {
     verdict.diagnosis = {no_accelerator_advice()};
   } else if (here < sold) {
     verdict.diagnosis = {fmt::format(

@@ -10,6 +10,8 @@
 #include "harness/judge/number.h"
 #include "harness/judge/numeric.h"
 #include "harness/judge/physics.h"
+#include "harness/judge/scaling.h"
+#include "harness/judge/transport_verdict.h"
 #include "harness/report/quantity.h"
 
 namespace claimcheck {
@@ -90,8 +92,12 @@ std::vector<Verdict> judge(const Document& document, const std::vector<Claim>& c
   std::vector<Verdict> verdicts;
   verdicts.reserve(claims.size());
   for (const Claim& claim : claims) {
-    verdicts.push_back(claim.metric.starts_with("identity.") ? identity_verdict(document, claim, catalog)
-                                                             : numeric_verdict(document, claim, catalog));
+    if (claim.metric.starts_with("identity."))
+      verdicts.push_back(identity_verdict(document, claim, catalog));
+    else if (claim.metric.starts_with("transport."))
+      verdicts.push_back(transport_verdict(document, claim, catalog));
+    else
+      verdicts.push_back(numeric_verdict(document, claim, catalog));
   }
   return verdicts;
 }
@@ -104,13 +110,15 @@ std::vector<Verdict> all_verdicts(const Document& document, const std::vector<Cl
   }
   std::vector<Verdict> verdicts = judge(document, claims, catalog);
   for (Verdict& verdict : expected_verdicts(document, catalog)) verdicts.push_back(std::move(verdict));
+  for (Verdict& verdict : scaling_verdicts(document)) verdicts.push_back(std::move(verdict));
   for (Verdict& verdict : physics_verdicts(document, verdicts, catalog)) verdicts.push_back(std::move(verdict));
   return verdicts;
 }
 
 std::optional<double> share_of_claim(const Verdict& verdict) {
   if (!verdict.attained.is_number() || !verdict.claim.value.is_number()) return std::nullopt;
-  if (verdict.claim.metric.starts_with("identity.")) return std::nullopt;
+  if (verdict.claim.metric.starts_with("identity.") || verdict.claim.metric.starts_with("transport."))
+    return std::nullopt;
   const double claimed = verdict.claim.value.get<double>() / (flag_at(verdict.claim.definition, "sparse") ? 2 : 1);
   if (claimed == 0) return std::nullopt;
   return verdict.attained.get<double>() / claimed;

@@ -22,8 +22,9 @@ namespace claimcheck {
 // row.
 const Platform* platform_of(const Document& document, const Catalog& catalog);
 
-// What the catalog row promises: accelerator model and count, vCPUs, RAM, local NVMe, and the data sheet of its
-// accelerator per GPU (dense TFLOPS of each data type, memory bandwidth).
+// What the catalog row promises: accelerator model and count, vCPUs, RAM, local NVMe, the network between nodes and
+// NVLink inside one (harness/judge/transport_verdict.h), and the data sheet of its accelerator per GPU (dense TFLOPS of
+// each data type, memory bandwidth).
 std::vector<Claim> platform_claims(const Platform& platform, const Catalog& catalog);
 
 // One verdict a claim, in their order.

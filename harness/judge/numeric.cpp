@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/evidence/left_out.h"
 #include "harness/judge/diagnosis.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/judge.h"
@@ -180,6 +181,32 @@ std::string reason(VerdictKind kind, const Target& target, const Reading& readin
   return text;
 }
 
+// A figure of each device, or of what all do together: fewer devices say nothing about it. Not of a number of ranks
+// that was asked for.
+bool about_all_devices(const Claim& claim) {
+  const json conditions = conditions_of(claim);
+  if (conditions.contains("ranks") || conditions.contains("count")) return false;
+  const Metric* metric = find_metric(claim.metric);
+  const bool shared = claim.metric.starts_with("training.") || claim.metric.starts_with("scaling.");
+  return shared || (metric != nullptr && (metric->per == "device" || metric->per == "rank" || metric->per == "pair"));
+}
+
+// Why a claim that holds for what was measured does not count for the machine; empty when it does.
+std::string not_all_measured(const Document& document, const Claim& claim, const Measurement& measurement) {
+  if (measured_on_host(document, measurement) || !about_all_devices(claim)) return {};
+  const std::vector<LeftOut> left_out = left_out_devices(document);
+  if (!left_out.empty())
+    return fmt::format("{} did not start, so it was measured without; a claim about all is not met by fewer",
+                       names_of(left_out));
+  const auto seen = accelerators_seen(document);
+  const Metric* metric = find_metric(claim.metric);
+  const bool several_processes = measurement.conditions.contains("processes");
+  if (!seen || several_processes || metric == nullptr || metric->per != "device") return {};
+  if (measurement.devices.empty() || measurement.devices.size() >= seen->size()) return {};
+  return fmt::format("only {} of {} GPUs was measured; a claim about all is not met by fewer",
+                     measurement.devices.size(), seen->size());
+}
+
 }  // namespace
 
 Verdict numeric_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
@@ -208,8 +235,14 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
   const Target target = target_of(claim, accelerator, catalog);
   verdict.kind = decide(target.line, reading);
   verdict.reason = reason(verdict.kind, target, reading, claim, *measurement);
+  if (verdict.kind == VerdictKind::met) {
+    if (const std::string why = not_all_measured(document, claim, *measurement); !why.empty()) {
+      verdict.kind = VerdictKind::not_measured;
+      verdict.reason += "; " + why;
+    }
+  }
   if (scale > 1) verdict.reason += fmt::format("; {:.0f} devices, each counted as the slowest", scale);
-  if (verdict.kind == VerdictKind::met) return verdict;
+  if (verdict.kind == VerdictKind::met || verdict.kind == VerdictKind::not_measured) return verdict;
   if (verdict.kind == VerdictKind::not_met) {
     verdict.diagnosis = definition_mismatch(claim, *measurement, accelerator);
   }

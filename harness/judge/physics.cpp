@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "harness/evidence/bus_limit.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/report/quantity.h"
@@ -104,6 +105,7 @@ std::optional<Ceiling> ceiling(const Document& document, const Measurement& meas
     return of_gpu(facts, name.empty() ? nullptr : catalog.find_accelerator(name), data_type);
   }
   if (is_device_memory(measurement.metric) && !host) return of_gpu_memory(facts);
+  if (const auto limit = most_bus(document, measurement, catalog)) return Ceiling{limit->gbps, limit->formula};
   return std::nullopt;
 }
 

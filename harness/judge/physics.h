@@ -1,6 +1,7 @@
 // What a device cannot exceed, computed from facts it reports. Unknown facts give no ceiling, never a guess.
 //   GPU matrix multiply  units x FMA per clock and unit x 2 x max clock          (units: SMs, by compute capability)
 //   GPU memory           2 x max memory clock x bus width / 8                    (double data rate)
+//   collectives of GPUs  the links of node and network (harness/evidence/bus_limit.h)
 //   CPU matrix multiply  cores x 32 (fp64) or 64 (fp32) FLOP per clock x max clock: two 512-bit FMA units, the widest
 //                        a server core has
 // Source of the FMA rates: NVIDIA's architecture papers, cross-checked against data sheets (docs/judging.md).

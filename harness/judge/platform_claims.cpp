@@ -3,6 +3,7 @@
 
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
+#include "harness/judge/transport_verdict.h"
 
 namespace claimcheck {
 namespace {
@@ -36,6 +37,13 @@ class Builder {
     claim.definition.update(more);
     claim.source = source_of(platform_.sources, catalog_);
     claims_.push_back(std::move(claim));
+  }
+
+  void transports() {
+    for (Claim& claim : transport_claims(platform_)) {
+      claim.source = source_of(platform_.sources, catalog_);
+      claims_.push_back(std::move(claim));
+    }
   }
 
   void data_sheet(const Accelerator& accelerator, const std::string& metric, double value, const std::string& unit,
@@ -92,6 +100,7 @@ std::vector<Claim> platform_claims(const Platform& platform, const Catalog& cata
   if (platform.local_nvme_gb && *platform.local_nvme_gb > 0) {
     builder.identity("local_nvme_gb", *platform.local_nvme_gb, "GB");
   }
+  builder.transports();
   if (accelerator != nullptr) add_data_sheet(*accelerator, builder);
   return builder.take();
 }

@@ -32,13 +32,14 @@ std::string origin(const Verdict& verdict) {
 }
 
 std::string metric_name(const Claim& claim) {
-  static const std::map<std::string, std::string> identities = {
-      {"identity.accelerator", "accelerator"},
-      {"identity.accelerator_count", "number of accelerators"},
-      {"identity.vcpus", "vCPUs"},
-      {"identity.ram_gib", "memory"},
-      {"identity.local_nvme_gb", "local NVMe"}};
-  if (const auto found = identities.find(claim.metric); found != identities.end()) return found->second;
+  static const std::map<std::string, std::string> words = {{"identity.accelerator", "accelerator"},
+                                                           {"identity.accelerator_count", "number of accelerators"},
+                                                           {"identity.vcpus", "vCPUs"},
+                                                           {"identity.ram_gib", "memory"},
+                                                           {"identity.local_nvme_gb", "local NVMe"},
+                                                           {"transport.network", "network between nodes"},
+                                                           {"transport.inside_node", "links inside a node"}};
+  if (const auto found = words.find(claim.metric); found != words.end()) return found->second;
   std::string name = claim.metric;
   if (const Metric* metric = find_metric(claim.metric)) name = metric->name;
   const auto conditions = claim.definition.find("conditions");

@@ -164,7 +164,9 @@ nlohmann::json software(const Tree& tree) {
 nlohmann::json allowed(const Environment& environment) {
   nlohmann::json kept = nlohmann::json::object();
   for (const auto& [name, value] : environment)
-    if (name == "CUDA_VISIBLE_DEVICES" || name.rfind("NCCL_", 0) == 0 || name.rfind("OMP_", 0) == 0) kept[name] = value;
+    if (name == "CUDA_VISIBLE_DEVICES" || name == "FI_PROVIDER" || name == "FI_EFA_USE_DEVICE_RDMA" ||
+        name.rfind("NCCL_", 0) == 0 || name.rfind("OMP_", 0) == 0)
+      kept[name] = value;
   return kept;
 }
 

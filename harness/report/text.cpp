@@ -57,6 +57,9 @@ std::string render_text(const Document& original, const ReportOptions& options) 
     section(out, paint("FOUND", Colour::strong, options.colour) + '\n' + findings);
   }
   section(out, report::measurements_text(document, options));
+  if (const std::string scaling = report::scaling_text(document, options); !scaling.empty()) {
+    section(out, paint("SCALING", Colour::strong, options.colour) + '\n' + scaling);
+  }
   if (const std::string links = report::links_text(document, options); !links.empty()) {
     section(out, paint("LINKS", Colour::strong, options.colour) + '\n' + links);
   }

@@ -13,6 +13,9 @@ std::string header_text(const Document& document, const ReportOptions& options);
 // Every measurement with its spread, by metric; of many sizes those that speak, with the number of the others.
 std::string measurements_text(const Document& document, const ReportOptions& options);
 
+// What is left of the speed of one when several work at once: one row for each number of ranks, with the slowest named.
+std::string scaling_text(const Document& document, const ReportOptions& options);
+
 // What lies between the devices: the matrix of each pair's rate, and the all-reduce by size.
 std::string links_text(const Document& document, const ReportOptions& options);
 

@@ -138,6 +138,23 @@ void add_devices(Table& table, const Measurement& measurement) {
              reason_indent);
 }
 
+// What the links allow, beside what was measured (harness/evidence/bus_limit.h); and what a derived figure is made of.
+void add_basis(Table& table, const Measurement& measurement) {
+  const nlohmann::json limit = measurement.evidence.value("expected_at_most", nlohmann::json());
+  if (limit.is_object() && limit.value("gbps", nlohmann::json()).is_number() && measurement.value) {
+    const double most = limit["gbps"].get<double>();
+    const nlohmann::json formula = limit.value("formula", nlohmann::json());
+    if (most > 0)
+      table.note(fmt::format("expected at most {}{}; this is {} of it", quantity_text(most, "GB/s"),
+                             formula.is_string() ? " = " + formula.get<std::string>() : "",
+                             percent_text(*measurement.value / most)),
+                 reason_indent);
+  }
+  const nlohmann::json derived = measurement.evidence.value("derived", nlohmann::json());
+  if (derived.is_object() && derived.value("formula", nlohmann::json()).is_string())
+    table.note("= " + derived["formula"].get<std::string>(), reason_indent);
+}
+
 // One row for all cases that share an outcome and its reason.
 void add_without_value(Table& table, const std::string& metric, const Cases& cases) {
   std::vector<Cases> groups;
@@ -206,6 +223,7 @@ void add_metric(Table& table, const std::string& metric, const Cases& all) {
     const std::string label = label_of(row);
     add_value(table, *row.measurement, one_row ? with_case(metric, label) : "  " + label);
     add_devices(table, *row.measurement);
+    if (&row == &shown.front()) add_basis(table, *row.measurement);
   }
   const auto unstable = with_value.size() - steady(with_value).size();
   if (shown.size() < with_value.size() && unstable > 0) {
@@ -223,9 +241,14 @@ bool said_by_busbw(const Measurement& measurement, const Document& document) {
                      [&](const Measurement& other) { return other.metric == busbw && other.id == measurement.id; });
 }
 
-}  // namespace
-
-namespace {
+// The section on scaling has a row for each of them.
+bool said_by_scaling(const Measurement& measurement, const Document& document) {
+  if (!measurement.metric.starts_with("scaling.") || !measurement.usable()) return false;
+  const std::string efficiency = measurement.metric.substr(0, measurement.metric.rfind('.')) + ".efficiency";
+  return std::any_of(document.measurements.begin(), document.measurements.end(), [&](const Measurement& other) {
+    return other.metric == efficiency && other.id == measurement.id && other.usable();
+  });
+}
 
 using Reasons = std::vector<std::pair<std::string, std::vector<std::string>>>;  // reason, metrics; as they come
 
@@ -259,7 +282,7 @@ std::string measurements_text(const Document& document, const ReportOptions& opt
     Cases with_value;
     Cases without;
     for (const Measurement* measurement : cases) {
-      if (said_by_busbw(*measurement, document)) continue;
+      if (said_by_busbw(*measurement, document) || said_by_scaling(*measurement, document)) continue;
       if (measurement->value) {
         with_value.push_back(measurement);
       } else if (measurement->status == Outcome::unsupported) {

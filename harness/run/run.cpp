@@ -10,6 +10,8 @@
 
 #include "harness/cli/terminal.h"
 #include "harness/cost/cost.h"
+#include "harness/evidence/derived.h"
+#include "harness/judge/findings.h"
 #include "harness/judge/judge.h"
 #include "harness/report/format.h"
 #include "harness/result/document.h"
@@ -127,7 +129,9 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
 
 void judge_and_price(PreparedRun& prepared, const Catalog& catalog) {
   Document& document = prepared.document;
+  derive(document, catalog);
   document.verdicts = all_verdicts(document, prepared.claims, catalog);
+  replace_measured_findings(document, measured_findings(document, catalog));
   if (document.is_virtual) return;  // a virtual figure is never a price
   if (!useful_rate(document)) return;
   constexpr std::size_t rows_of_a_run = 10;  // `claimcheck cost` shows more

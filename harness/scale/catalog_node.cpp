@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/judge/machine.h"
+#include "harness/scale/links.h"
 #include "harness/scale/parts.h"
 
 namespace claimcheck::scale {
@@ -18,14 +19,6 @@ constexpr double nvlink5_share = 40.1 / 50;
 constexpr double pcie3_x16_rate = 12e9;
 // Values without a size are of the largest messages.
 constexpr double size_not_stated = 8.0 * (1 << 30);
-
-bool is_nvlink(const Accelerator& accelerator) {
-  return text_at(accelerator.record, "interconnect").starts_with("NVLink");
-}
-
-bool is_bridge(const Accelerator& accelerator) {
-  return text_at(accelerator.record, "interconnect").find("bridge") != std::string::npos;
-}
 
 struct Point {
   TimedSize timed;
@@ -101,8 +94,8 @@ double link_share(const Accelerator& accelerator) {
 // From the data sheet's links.
 bool add_links(const Accelerator& accelerator, Machine& machine) {
   Fabric& fabric = machine.fabric;
-  const bool pair_only = is_bridge(accelerator) && fabric.ranks_per_node > 2;
-  if (is_nvlink(accelerator) && accelerator.interconnect_gbps && !pair_only) {
+  const bool pair_only = is_bridged(accelerator) && fabric.ranks_per_node > 2;
+  if (has_nvlink(accelerator) && accelerator.interconnect_gbps && !pair_only) {
     fabric.inside = Link::nvlink;
     fabric.ring_rate = *accelerator.interconnect_gbps * 1e9 / 2 * link_share(accelerator);
     machine.facts.push_back(rate_fact("ring inside a node", fabric.ring_rate,
@@ -141,11 +134,6 @@ std::optional<NodeCurve> switch_curve(const Catalog& catalog, const Platform* pl
 
 Fact rate_fact(const std::string& name, double rate, const std::string& basis, bool estimate) {
   return {name, rate / 1e9, "GB/s", basis, estimate};
-}
-
-bool switch_adds(const Accelerator& accelerator) {
-  const bool new_enough = accelerator.architecture == "Hopper" || accelerator.architecture.starts_with("Blackwell");
-  return new_enough && is_nvlink(accelerator) && !is_bridge(accelerator);
 }
 
 bool add_catalog_node(const Catalog& catalog, const Platform* platform, const Accelerator* accelerator,

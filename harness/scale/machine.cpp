@@ -10,6 +10,7 @@
 #include "harness/judge/machine.h"
 #include "harness/nearest.h"
 #include "harness/report/quantity.h"
+#include "harness/scale/links.h"
 #include "harness/scale/parts.h"
 
 namespace claimcheck::scale {

@@ -23,9 +23,6 @@ void add_network(const Platform* platform, std::optional<double> gbit, Machine& 
 void add_compute(const Document* document, const Catalog& catalog, const Accelerator* accelerator, bool host,
                  Machine& machine);
 
-// An accelerator whose switch adds up (NVLS): Hopper and newer behind an NVSwitch.
-bool switch_adds(const Accelerator& accelerator);
-
 // A fact in GB/s from bytes a second.
 Fact rate_fact(const std::string& name, double rate, const std::string& basis, bool estimate);
 

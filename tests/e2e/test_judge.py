@@ -16,6 +16,91 @@ def without_claims():
     return document
 
 
+def measurement(name, metric, unit, value, devices=(), **more):
+    """Usable, six equal samples; `devices` are their values."""
+    return {"id": name, "metric": metric, "unit": unit, "value": value, "status": "ok", "reason": "",
+            "statistics": {"median": value, "min": value, "max": value, "cv": 0, "ci95": [value, value],
+                           "samples": [value] * 6},
+            "conditions": {"data_pattern": "normal"}, "evidence": {}, "virtual": False, "estimate": False,
+            "devices": [{"index": i, "name": H100, "value": v} for i, v in enumerate(devices)]} | more
+
+
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+def p5(measurements, gpus=8, nodes=1):
+    """A result of p5.48xlarge machines, one process a node."""
+    document = without_claims()
+    document["run"]["worker"] = {"kind": "cuda", "why": ""}
+    document["platform"] |= {"catalog_id": "aws:p5.48xlarge", "provider": "aws", "instance": "p5.48xlarge"}
+    document["system"]["devices"] = [
+        {"index": i, "name": H100, "facts": {"node": i // gpus, "process": i // gpus} if nodes > 1 else {}}
+        for i in range(gpus * nodes)]
+    document["measurements"] = measurements
+    return document
+
+
+class Machine(CommandTest):
+    """What measurements say about the machine: transports, slow devices, limits of links."""
+
+    def judged(self, document, *arguments):
+        path = self.folder / "result.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        self.assert_valid(document, "result")
+        self.text = claimcheck("judge", path, *arguments).stdout
+        for line in self.text.splitlines():
+            self.assertLessEqual(len(line), 100, line)
+        result, = parse(claimcheck("judge", path, *arguments, "--json").stdout)["results"]
+        self.findings = {finding["id"]: finding for finding in result["findings"]}
+        self.verdicts = {verdict["claim"]["id"]: verdict for verdict in result["verdicts"]}
+        self.report = claimcheck("report", path).stdout
+        self.assert_valid(document | {"findings": result["findings"], "verdicts": result["verdicts"]}, "result")
+        return {verdict["claim"]["metric"]: verdict for verdict in result["verdicts"]}
+
+    def test_sockets_between_nodes_that_promise_efa(self):
+        reduce = measurement("allreduce/bytes:1073741824", "allreduce.busbw.gbps", "GB/s", 3.9,
+                             conditions={"ranks": 16, "nodes": 2, "bytes": 1 << 30, "data_pattern": "normal"},
+                             evidence={"group": {"transport": "P2P/CUMEM,NET/Socket", "network": "Socket",
+                                                 "algorithm": "ring"}})
+        verdict = self.judged(p5([reduce], nodes=2))["transport.network"]
+        self.assertEqual((verdict["verdict"], verdict["attained"]), ("not_met", "TCP sockets"))
+        self.assertIn("went over TCP sockets though aws:p5.48xlarge promises EFA", verdict["reason"])
+        self.assertIn("reached 3.90 GB/s, of at most 400 GB/s on the promised links (0.98 %)", verdict["reason"])
+        self.assertIn("aws-ofi-nccl", " ".join(verdict["diagnosis"]))
+        self.assertIn("network between nodes", self.text)
+        self.assertIn("min(NVLink 450, PCIe 8 x 63.0 = 504, network 32 x 12.5 = 400)", " ".join(self.report.split()))
+        self.assertEqual(self.verdicts["platform:aws:p5.48xlarge:accelerator_count"]["verdict"], "met")
+
+    def test_a_slow_gpu_is_found_once(self):
+        slow = [794] * 3 + [556] + [794] * 4
+        metrics = self.judged(p5([measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 556, slow),
+                                  measurement("memory.triad", "memory.triad.gbps", "GB/s", 2970, [2970] * 8)]))
+        self.assertEqual(list(self.findings), [*[i for i in self.findings if "." in i and not i.startswith("gpu")],
+                                               "gpu.slow:3"])
+        self.assertIn("30.0 % in gemm.bf16 (556 instead of 794 TFLOPS)", self.findings["gpu.slow:3"]["text"])
+        self.assertIn("GPU 3 is slower than its peers", " ".join(self.text.split()))
+        self.assertIn("GPU 3 is slower than its peers", " ".join(self.report.split()))
+        self.assertEqual(metrics["transport.network"]["verdict"], "not_measured")
+
+    def test_a_gpu_that_did_not_start(self):
+        document = p5([measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 794, [794] * 7)], gpus=7)
+        document["system"]["software"]["worker"] = {"left_out": "GPU 3: CUDA: uncorrectable ECC error"}
+        metrics = self.judged(document, "--claim", "gemm.bf16.tflops>=700")
+        self.assertEqual(metrics["identity.accelerator_count"]["verdict"], "contradicted")
+        self.assertIn("7 of 8 GPUs work", metrics["identity.accelerator_count"]["reason"])
+        self.assertEqual(self.verdicts["user:1"]["verdict"], "not_measured")
+        self.assertIn("uncorrectable ECC error", self.findings["gpu.left_out:3"]["text"])
+
+    def test_mfu_is_a_claim_and_a_line(self):
+        step = measurement("training/1.3b", "training.tflops", "TFLOPS", 494.5, [494.5] * 8,
+                           conditions={"data_type": "bf16", "ranks": 8, "data_pattern": "normal"})
+        metrics = self.judged(p5([step]), "--claim", "training.mfu>=40 %", "--claim", "training.mfu>=0.6")
+        self.assertEqual(self.verdicts["user:1"]["verdict"], "met")
+        self.assertAlmostEqual(self.verdicts["user:1"]["attained"], 0.5)
+        self.assertEqual(metrics["training.mfu"]["verdict"], "not_met")
+        self.assertIn("= training.tflops / 989 TFLOPS", self.report)
+
+
 class Judge(CommandTest):
     def write(self, document, name="result.json"):
         path = self.folder / name

@@ -38,6 +38,7 @@ TEST(metrics, the_unit_is_what_the_key_ends_with) {
       {".iops", "IOPS"},
       {".efficiency", "1"},
       {".share", "1"},
+      {".mfu", "1"},
       {".seconds", "s"},
       {".tokens_per_second", "tokens/s"},
       {".samples_per_second", "samples/s"},
@@ -50,7 +51,9 @@ TEST(metrics, the_unit_is_what_the_key_ends_with) {
     EXPECT_EQ(metric.unit, unit) << metric.key;
     const bool time = unit == "us" || unit == "ns" || unit == "s";
     EXPECT_EQ(metric.better == Better::lower, time || metric.key.ends_with(".share")) << metric.key;
-    EXPECT_EQ(metric.select == Select::min, time || unit == "1") << metric.key;
+    // Of efficiencies the worst speaks, of rates and what is made of one the best.
+    const bool worst = unit == "1" && !metric.key.ends_with(".mfu");
+    EXPECT_EQ(metric.select == Select::min, time || worst) << metric.key;
   }
 }
 

@@ -1,0 +1,15 @@
+// What measurements say about the machine, beside what the probe saw of it.
+#pragma once
+
+#include "harness/catalog/catalog.h"
+#include "harness/result/document.h"
+
+namespace claimcheck {
+
+// GPUs that did not start, slow devices, nodes and links, transports that fall short of what is promised.
+std::vector<Finding> measured_findings(const Document& document, const Catalog& catalog);
+
+// Puts those in the place of the ones that an earlier judging left; the probe's stay.
+void replace_measured_findings(Document& document, const std::vector<Finding>& findings);
+
+}  // namespace claimcheck
