@@ -70,7 +70,9 @@ std::string text_of(const std::string& name, const std::vector<Verdict>& verdict
            findings;
   }
   const std::string mark = document.is_virtual ? " (a virtual machine of the test suite)" : "";
-  return fmt::format("{}{}\nVERDICT   {}\n\n{}{}", name, mark, summary(verdicts), verdicts_text(verdicts), findings);
+  constexpr std::size_t width = 100;
+  return fmt::format("{}{}\n{}\n{}{}", name, mark, labelled("VERDICT", summary(verdicts), 10, width),
+                     verdicts_text(verdicts), findings);
 }
 
 nlohmann::json answer_of(const std::string& name, const std::vector<Verdict>& verdicts, const Document& document,

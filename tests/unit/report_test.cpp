@@ -247,8 +247,14 @@ TEST(report, every_measurement_has_its_spread_or_its_reason) {
   EXPECT_THAT(text, HasSubstr("killed by signal 9"));
   EXPECT_THAT(line_with(text, {"storage.read.gbps"}), HasSubstr("GB/s"));
   EXPECT_THAT(text, HasSubstr("     unstable: The repetitions vary by"));
-  EXPECT_THAT(line_with(text, {"2 ranks", "80."}), HasSubstr(" %"));  // efficiency in percent
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(report, scaling_has_a_row_for_each_number_of_ranks) {
+  const std::string text = report::scaling_text(example(), {});
+  EXPECT_THAT(line_with(text, {"memory", " 1 ", "100 %"}), HasSubstr("GB/s"));
+  EXPECT_THAT(line_with(text, {" 2 ", "80."}), HasSubstr(" %"));  // efficiency in percent
+  EXPECT_THAT(report::measurements_text(example(), {}), Not(HasSubstr("scaling.memory")));
 }
 
 TEST(report, many_sizes_are_condensed_to_those_that_speak) {
