@@ -128,6 +128,7 @@ struct Catalog {
   std::vector<Currency> currencies;
   nlohmann::json guide_claims;          // catalog/claims/guides.json
   nlohmann::json guide_contradictions;  // catalog/claims/contradictions.json
+  nlohmann::json guide_systems;         // catalog/claims/systems.json
 
   // Look-ups forgive case, punctuation, provider prefixes, counts ("8x H100 SXM") and the usual aliases, also what a
   // driver calls the card. nullptr when unknown or when several fit ("A100"); near_*() then gives all that fit.

@@ -175,6 +175,7 @@ void check_references(const Catalog& catalog, Problems& problems) {
   for (const Currency& currency : catalog.currencies) references.sources(currency.sources, currency.place);
   references.sources(catalog.guide_claims, "claims/guides.json", "claims");
   references.sources(catalog.guide_contradictions, "claims/contradictions.json", "contradictions");
+  references.sources(catalog.guide_systems, "claims/systems.json", "systems");
   if (!catalog.guide_claims.is_object()) return;
   const nlohmann::json& claims = catalog.guide_claims.at("claims");
   for (std::size_t i = 0; i < claims.size(); ++i) {

@@ -96,6 +96,8 @@ class Loader {
       if (checked(path, document, "contradictions", parts::read_contradiction)) {
         catalog_.guide_contradictions = std::move(document);
       }
+    } else if (path == "claims/systems.json") {
+      if (checked(path, document, "systems", parts::read_system)) catalog_.guide_systems = std::move(document);
     } else if (path == "rules.json") {
       for (const char* key : {"formulas", "decision_rules", "peak_rules"})
         checked(path, document, key, parts::read_rule);
@@ -104,7 +106,7 @@ class Loader {
         throw CatalogError(path, "/",
                            "no part of a catalog; expected sources.json, currencies.json, rules.json, "
                            "accelerators/*.json, platforms/*.json, prices/*.csv, expected/*.json, "
-                           "claims/guides.json or claims/contradictions.json");
+                           "claims/guides.json, claims/contradictions.json or claims/systems.json");
       });
     }
   }

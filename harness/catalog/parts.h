@@ -28,6 +28,7 @@ Expected read_expected(const nlohmann::json& value, const std::string& file, con
 // Statements, contradictions and rules are kept as they are; these only check their fields.
 void read_guide_claim(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 void read_contradiction(const nlohmann::json& value, const std::string& file, const std::string& pointer);
+void read_system(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 void read_rule(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 
 // Calls `guarded` once a row, which runs what it is given and deals with its CatalogError.

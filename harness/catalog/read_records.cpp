@@ -153,6 +153,13 @@ void read_contradiction(const nlohmann::json& value, const std::string& file, co
   record.sources();
 }
 
+void read_system(const nlohmann::json& value, const std::string& file, const std::string& pointer) {
+  const Record record(value, file, pointer, {"name", "owner", "covered_by", "how", "source"});
+  for (const char* field : {"name", "owner", "how"}) record.text(field);
+  record.word("covered_by", {"probe", "benchmark", "catalog", "formula", "script", "nothing"});
+  record.sources();
+}
+
 void read_rule(const nlohmann::json& value, const std::string& file, const std::string& pointer) {
   if (!value.is_object() || !value.contains("source") || !value.at("source").is_array() || value.at("source").empty()) {
     throw CatalogError(file, pointer, "no source; expected at least one id of sources.json in the field source");

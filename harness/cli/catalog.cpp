@@ -89,6 +89,7 @@ void add_catalog(CLI::App& app, Global& global) {
   add_show_command(*catalog, global);
   add_check_command(*catalog, global);
   add_catalog_claims(*catalog, global);
+  add_catalog_coverage(*catalog, global);
 }
 
 }  // namespace claimcheck::cli

@@ -1,10 +1,11 @@
-// claimcheck catalog claims: the statements of the buying guides, with what is right.
+// claimcheck catalog claims and coverage: what the buying guides say, with what is right, and what is covered of it.
 #include <unistd.h>
 
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/terminal.h"
+#include "harness/guides/coverage.h"
 #include "harness/guides/statements.h"
 #include "harness/report/sanitise.h"
 #include "harness/result/json_text.h"
@@ -41,6 +42,19 @@ void add_catalog_claims(CLI::App& catalog, Global& global) {
     const nlohmann::json answer = guides::statements_json(loaded, guide, document ? &*document : nullptr);
     const std::string text =
         options->json ? dump_json(answer) + "\n" : guides::statements_text(answer, width, takes_colour(STDOUT_FILENO));
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  });
+}
+
+void add_catalog_coverage(CLI::App& catalog, Global& global) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = catalog.add_subcommand(
+      "coverage", "Print what is covered of the platforms and of what the guides name, as Markdown (docs/coverage.md)");
+  command->add_flag("--json", *json, "Print one JSON document");
+  command->footer("Examples:\n  claimcheck catalog coverage > docs/coverage.md\n  claimcheck catalog coverage --json");
+  command->callback([json, &global] {
+    const nlohmann::json coverage = guides::coverage_json(load_catalog(global.catalog_directory));
+    const std::string text = *json ? dump_json(coverage) + "\n" : guides::coverage_markdown(coverage);
     std::fwrite(text.data(), 1, text.size(), stdout);
   });
 }

@@ -27,7 +27,9 @@ void add_scale(CLI::App& app, Global& global);
 void add_advise(CLI::App& app, Global& global);
 void add_report(CLI::App& app, Global& global);
 void add_catalog(CLI::App& app, Global& global);
-void add_catalog_claims(CLI::App& catalog, Global& global);  // its subcommand
+// Its subcommands.
+void add_catalog_claims(CLI::App& catalog, Global& global);
+void add_catalog_coverage(CLI::App& catalog, Global& global);
 void add_explain(CLI::App& app, Global& global);
 
 }  // namespace claimcheck::cli

@@ -1,5 +1,6 @@
 // Which rented machine this is: cloud-init's instance data on disk first, then DMI strings. No network.
 #include <array>
+#include <set>
 #include <utility>
 
 #include "harness/probe/parts.h"
@@ -116,6 +117,13 @@ json from_dmi(const Tree& tree) {
 }
 
 }  // namespace
+
+std::vector<std::string> identified_providers() {
+  std::set<std::string> providers;
+  for (const auto& [word, provider] : cloud_names) providers.insert(provider);
+  for (const Sign& sign : signs) providers.insert(sign.provider);
+  return {providers.begin(), providers.end()};
+}
 
 nlohmann::json probe_platform(const ProbeOptions& options) {
   const Tree tree(options.root);

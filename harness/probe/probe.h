@@ -33,6 +33,8 @@ nlohmann::json probe_system(const ProbeOptions& options);
 // The `platform` object: instance, provider, region (null when unknown), how ("cloud-init", "dmi" or "unknown"),
 // instance_id (hashed), zone. Provider and instance are words `Catalog::find_platform("provider:instance")` takes.
 nlohmann::json probe_platform(const ProbeOptions& options);
+// The providers it knows by cloud-init's data or by DMI, each once.
+std::vector<std::string> identified_providers();
 
 // What is wrong already, from the facts alone: CPU quota, CPU steal, swap, little memory, a GPU without driver, a tiny
 // /dev/shm. Each finding has a next step.

@@ -9,7 +9,8 @@ from support import SOURCE, CommandTest, claimcheck, load, parse
 
 CATALOG = SOURCE / "catalog"
 SCHEMA_OF = {"sources.json": "catalog-sources", "currencies.json": "catalog-currencies", "rules.json": "catalog-rules",
-             "claims/guides.json": "catalog-claims", "claims/contradictions.json": "catalog-contradictions"}
+             "claims/guides.json": "catalog-claims", "claims/contradictions.json": "catalog-contradictions",
+             "claims/systems.json": "catalog-systems"}
 
 
 def schema_of(path):
@@ -42,6 +43,7 @@ class Data(CommandTest):
         self.assertEqual(sum(row["per_hour"] != "" for row in rows), 540)
         self.assertEqual(len(load(CATALOG / "claims/guides.json")["claims"]), 142)
         self.assertEqual(len(load(CATALOG / "claims/contradictions.json")["contradictions"]), 25)
+        self.assertEqual(len(load(CATALOG / "claims/systems.json")["systems"]), 52)
         rules = load(CATALOG / "rules.json")
         self.assertEqual([len(rules[key]) for key in ("formulas", "decision_rules")], [11, 18])
         self.assertEqual(len(load(CATALOG / "expected/measured.json")["expected"]), 62)

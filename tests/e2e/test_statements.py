@@ -1,7 +1,7 @@
 """`claimcheck catalog claims`: the guides' statements with verdict, right value, and what decides them."""
 import unittest
 
-from support import CommandTest, claimcheck, parse
+from support import SOURCE, CommandTest, claimcheck, parse
 
 
 class Statements(CommandTest):
@@ -31,6 +31,25 @@ class Statements(CommandTest):
             done = self.assert_exit(claimcheck("catalog", "claims", *arguments), 2)
             self.assertIn(said, done.stderr)
             self.assertEqual(done.stdout, "")
+
+
+class Coverage(CommandTest):
+    def test_the_page_is_what_the_command_prints(self):
+        done = self.assert_exit(claimcheck("catalog", "coverage"), 0)
+        page = (SOURCE / "docs" / "coverage.md").read_text(encoding="utf-8")
+        self.assertEqual(done.stdout, page, "claimcheck catalog coverage > docs/coverage.md makes it anew")
+
+    def test_every_platform_and_system_has_a_row(self):
+        coverage = parse(self.assert_exit(claimcheck("catalog", "coverage", "--json"), 0).stdout)
+        self.assertEqual(len(coverage["platforms"]), 194)
+        self.assertEqual(len(coverage["systems"]), 52)
+        row = next(row for row in coverage["platforms"] if row["id"] == "aws:p5.48xlarge")
+        self.assertEqual((row["measured"], row["gaps"]), ("own worker", []))
+        self.assertGreaterEqual(row["statements"], 2)
+        for row in coverage["platforms"]:
+            self.assertEqual("price" in row["gaps"], not row["prices"]["terms"], row["id"])
+        for system in coverage["systems"]:
+            self.assertTrue(system["guides"], system)
 
 
 if __name__ == "__main__":
