@@ -131,6 +131,10 @@ std::optional<Links> links_of(const Document& document, const Measurement& measu
   links.algorithm = text_at(measurement.evidence.value("group", json::object()), "algorithm");
   std::transform(links.algorithm.begin(), links.algorithm.end(), links.algorithm.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (links.collective == "network.pair") {  // an all-reduce of two of the nodes
+    links.collective = "allreduce";
+    links.nodes = 2;
+  }
   const Platform* platform = platform_of(document, catalog);
   const Accelerator* accelerator = accelerator_of(document, platform, catalog);
   links.nvlink = nvlink_of_devices(document, only_active);

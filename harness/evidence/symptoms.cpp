@@ -1,5 +1,7 @@
 #include "harness/evidence/symptoms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -108,7 +110,14 @@ bool apart(const std::vector<Process>& processes, int slow_node) {
   return best_of_slow < worst_of_fast;
 }
 
+// In a collective each process waits for the others, and in a sweep most do nothing: their times say nothing of them.
+bool works_for_itself(const Measurement& measurement) {
+  const Metric* metric = find_metric(measurement.metric);
+  return metric == nullptr || metric->per == "device" || measurement.metric.starts_with("scaling.");
+}
+
 void look_at_processes(const Measurement& measurement, Collector& found) {
+  if (!works_for_itself(measurement)) return;
   const std::vector<Process> processes = processes_of(measurement);
   std::map<int, double> best;  // a node lags when its best does
   for (const Process& process : processes) best[process.node] = std::max(best[process.node], process.rate);
@@ -150,7 +159,28 @@ RateMatrix rates_in(const Measurement& measurement) {
   return rates;
 }
 
+int whole(const json& value) { return value.is_number() ? static_cast<int>(value.get<double>()) : -1; }
+
+// A sweep over pairs of nodes has measured its suspects again, alone: what it found counts more than the matrix.
+void look_at_sweep(const Measurement& measurement, Collector& found) {
+  const json& evidence = measurement.evidence;
+  const auto level = number_at(evidence, "/level_gbps");
+  if (!level || !(*level > 0)) return;
+  for (const json& node : evidence.value("guilty_nodes", json::array())) {
+    const auto rate = number_at(evidence, fmt::format("/node_medians_gbps/{}", std::max(0, whole(node))));
+    if (whole(node) >= 0 && rate) found.add(measurement, Part::node, Slow{whole(node), *rate, *level});
+  }
+  for (const json& link : evidence.value("guilty_links", json::array())) {
+    if (!link.is_array() || link.size() != 2 || whole(link[0]) < 0 || whole(link[1]) < 0) continue;
+    auto rate = number_at(evidence, fmt::format("/node_matrix_gbps/{}/{}", whole(link[0]), whole(link[1])));
+    for (const json& again : evidence.value("measured_again", json::array()))
+      if (again.value("nodes", json()) == link) rate = number_at(again, "/alone_gbps");
+    if (rate) found.add(measurement, Part::node, SlowPair{whole(link[0]), whole(link[1]), *rate, *level});
+  }
+}
+
 void look_at_links(const Measurement& measurement, Collector& found) {
+  if (measurement.evidence.contains("guilty_nodes")) return look_at_sweep(measurement, found);
   const Part part = measurement.metric.starts_with("network.") ? Part::node : Part::device;
   const SlowLinks slow = slow_links(rates_in(measurement), least_loss(measurement));
   for (const Slow& member : slow.members) found.add(measurement, part, member);

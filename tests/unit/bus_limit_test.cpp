@@ -58,6 +58,14 @@ TEST(bus_limit, the_slowest_of_three_on_several_nodes) {
   EXPECT_DOUBLE_EQ(expected(collective("alltoall", 16, 2, "")), 93.75);
 }
 
+TEST(bus_limit, a_pair_of_nodes_is_two_of_them) {
+  Measurement pair = measured("network.pair", "network.pair.busbw.gbps", "GB/s", six(300));
+  pair.conditions["ranks"] = 16;
+  pair.conditions["nodes"] = 8;
+  pair.evidence["group"]["algorithm"] = "ring";
+  EXPECT_DOUBLE_EQ(expected(pair), 400);
+}
+
 TEST(bus_limit, pcie_limits_the_adapters) {
   Catalog catalog = sold();
   catalog.accelerators[0].record["pcie_gen"] = 3;  // 8 x 15.75 = 126

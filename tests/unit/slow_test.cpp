@@ -175,6 +175,33 @@ TEST(slow_findings, a_link_and_a_node_of_a_matrix) {
   EXPECT_EQ(findings[1].text, "Node 2 is slower than its peers: 75.0 % in network.pair (12.0 instead of 48.0 GB/s).");
 }
 
+TEST(slow_findings, a_sweep_over_pairs_of_nodes_is_believed) {
+  Document document = cluster(4);
+  Measurement sweep = measured("network.pair", "network.pair.busbw.gbps", "GB/s", six(11));
+  sweep.evidence = {{"guilty_nodes", {2}},
+                    {"guilty_links", {{0, 3}}},
+                    {"level_gbps", 48},
+                    {"node_medians_gbps", {48, 48, 12, 47}},
+                    {"node_matrix_gbps",
+                     {{nullptr, 48, 12, 20}, {48, nullptr, 12, 48}, {12, 12, nullptr, 12}, {20, 48, 12, nullptr}}},
+                    {"measured_again", {{{"nodes", {0, 3}}, {"alone_gbps", 24}}}}};
+  document.measurements = {sweep, of_processes({790, 792, 790, 790, 560, 562, 790, 790})};
+  const auto findings = slow_findings(document);
+  ASSERT_THAT(ids(findings), ElementsAre("node.slow:2", "network.slow:0-3"));
+  EXPECT_EQ(findings[0].text,
+            "Node 2 is slower than its peers: 75.0 % in network.pair.busbw (12.0 instead of 48.0 GB/s), 28.9 % in "
+            "gemm.bf16 (562 instead of 790 TFLOPS).")
+      << "one finding for the node, whatever showed it";
+  EXPECT_THAT(findings[1].text, HasSubstr("The link between nodes 0 and 3 is slower than the others: 50.0 % in"));
+}
+
+TEST(slow_findings, who_waits_in_a_collective_is_not_slow) {
+  Document document = cluster(4);
+  document.measurements = {of_processes({10, 10, 10, 10, 10, 10, 10, 5})};
+  document.measurements[0].metric = "allreduce.busbw.gbps";
+  EXPECT_THAT(slow_findings(document), IsEmpty());
+}
+
 TEST(left_out, each_gpu_with_its_reason) {
   Document document = made::gpu_node();
   EXPECT_THAT(left_out_devices(document), IsEmpty());
