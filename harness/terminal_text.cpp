@@ -43,6 +43,15 @@ bool steers(std::uint32_t point) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = sequence_bytes(text, at);
+    if (bytes == 0) return false;
+    at += bytes;
+  }
+  return true;
+}
+
 std::string sanitised_text(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

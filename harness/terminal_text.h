@@ -10,4 +10,7 @@ namespace claimcheck {
 // turn the direction of writing, and bytes that are not UTF-8 become U+FFFD.
 std::string sanitised_text(std::string_view text);
 
+// Whether all of it is well-formed UTF-8 (RFC 3629).
+bool is_utf8(std::string_view text);
+
 }  // namespace claimcheck

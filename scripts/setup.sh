@@ -23,7 +23,8 @@ missing() {
   command -v pkg-config >/dev/null || echo pkg-config
   pkg-config --exists openblas 2>/dev/null || echo libopenblas-dev
   missing_headers CLI/CLI.hpp libcli11-dev nlohmann/json.hpp nlohmann-json3-dev benchmark/benchmark.h libbenchmark-dev \
-    fmt/format.h libfmt-dev curl/curl.h libcurl4-openssl-dev openssl/evp.h libssl-dev liburing.h liburing-dev
+    fmt/format.h libfmt-dev curl/curl.h libcurl4-openssl-dev openssl/evp.h libssl-dev liburing.h liburing-dev \
+    yaml.h libyaml-dev
   if "$root/scripts/find_nvcc.sh" >/dev/null; then missing_headers hwloc.h libhwloc-dev; fi
   [[ $mode == --run ]] && return
   missing_headers gtest/gtest.h libgtest-dev gmock/gmock.h libgmock-dev

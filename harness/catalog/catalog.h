@@ -62,7 +62,8 @@ struct Price {
   std::string instance;
   std::string region;
   std::string term;                // on_demand, spot, reserved_1y, reserved_3y, monthly, ...
-  std::optional<double> per_hour;  // in `currency`, of one `unit`
+  std::string payment;             // of a reservation: no_upfront, partial_upfront, all_upfront; empty when not said
+  std::optional<double> per_hour;  // in `currency`, of one `unit`; upfront payments are spread over the term's hours
   std::optional<double> per_month;
   std::string currency;  // ISO code
   std::string unit;      // instance-hour, gpu-hour, chip-hour, ...

@@ -78,6 +78,7 @@ constexpr std::array provider_names = {
     ProviderName{"coreweave", "coreweave"},
     ProviderName{"crusoe", "crusoe"},
     ProviderName{"vast", "vast"},
+    ProviderName{"vastai", "vast"},
 };
 
 // The provider in front of ':' or of the first blank, and what stands behind it.

@@ -14,9 +14,9 @@ namespace claimcheck::catalog_parts {
 namespace {
 
 const Words& columns() {
-  static const Words words = {"instance",          "region",  "term",     "per_hour",   "per_month",
-                              "currency",          "unit",    "as_of",    "confidence", "accelerator",
-                              "accelerator_count", "outlier", "unusable", "note",       "source"};
+  static const Words words = {"instance", "region", "term",       "per_hour",    "per_month",         "currency",
+                              "unit",     "as_of",  "confidence", "accelerator", "accelerator_count", "outlier",
+                              "unusable", "note",   "source",     "payment"};
   return words;
 }
 const Words& needed() {
@@ -95,6 +95,10 @@ Price read_price(const PriceLine& line, const std::string& provider) {
   price.instance = line.text("instance");
   price.region = line.cell("region");
   price.term = line.word("term", {"on_demand", "spot", "reserved_1y", "reserved_3y", "monthly_prepaid"});
+  if (!line.cell("payment").empty()) {
+    price.payment = line.word("payment", {"no_upfront", "partial_upfront", "all_upfront"});
+    if (!price.term.starts_with("reserved")) line.fail("payment: only a reserved term has one");
+  }
   price.per_hour = line.number("per_hour");
   price.per_month = line.number("per_month");
   price.currency = currency_code(line);

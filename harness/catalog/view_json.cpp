@@ -33,13 +33,25 @@ std::optional<int> age_of(const std::string& date, const std::string& today) {
   return days ? std::optional(std::max(*days, 0)) : std::nullopt;
 }
 
+// Of the node and of one card: which of them the list gives says `unit`. Unset where the number of cards is unknown.
+std::pair<json, json> per_node_and_gpu(const Price& price) {
+  const int count = price.accelerator_count.value_or(0);
+  if (!price.per_hour) return {nullptr, nullptr};
+  if (price.unit != "instance-hour") return {nullptr, *price.per_hour};
+  return {*price.per_hour, count > 0 ? json(*price.per_hour / count) : json(nullptr)};
+}
+
 json price_row(const Price& price, const std::string& today) {
+  const auto [per_node, per_gpu] = per_node_and_gpu(price);
   const std::optional<int> age = age_of(price.as_of, today);
   return {{"provider", price.provider},
           {"instance", price.instance},
           {"region", or_null(price.region)},
           {"term", price.term},
+          {"payment", or_null(price.payment)},
           {"per_hour", or_null(price.per_hour)},
+          {"per_node_hour", per_node},
+          {"per_gpu_hour", per_gpu},
           {"per_month", or_null(price.per_month)},
           {"currency", price.currency},
           {"unit", price.unit},

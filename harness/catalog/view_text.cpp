@@ -34,7 +34,12 @@ std::string list(const json& row, const char* field) {
   return text;
 }
 
-std::string term_text(const std::string& term) {
+// With a payment option short enough for its column: "1 y part upfr".
+std::string term_text(const std::string& term, const std::string& payment) {
+  if (!payment.empty()) {
+    const std::string years = term == "reserved_3y" ? "3 y " : "1 y ";
+    return years + payment.substr(0, payment == "partial_upfront" ? 4 : payment.find('_')) + " upfr";
+  }
   if (term == "on_demand") return "on demand";
   if (term == "reserved_1y") return "reserved 1 y";
   if (term == "reserved_3y") return "reserved 3 y";
@@ -60,20 +65,29 @@ std::string remark(const json& row) {
   return text;
 }
 
+// "node of 8", "GPU", "chip": what one price buys.
+std::string unit_text(const json& row) {
+  const std::string unit = shown(row, "unit");
+  if (unit == "gpu-hour") return "GPU";
+  if (unit != "instance-hour") return unit.substr(0, unit.find('-'));
+  const std::string count = shown(row, "accelerator_count");
+  return count.empty() ? "node" : "node of " + count;
+}
+
 // With the instance over its rows where there are several.
 std::string prices_text(const json& rows, bool with_instance, std::size_t width, bool colour) {
   Table table(
-      {{"term"}, {"region", false, 15}, {"per hour", true}, {"of one"}, {"date"}, {"age"}, {"source", false, 18}});
+      {{"term"}, {"region", false, 14}, {"per hour", true}, {"of one"}, {"date"}, {"age"}, {"source", false, 16}});
   std::string last;
   for (const json& row : rows) {
     const std::string instance = shown(row, "provider") + ":" + shown(row, "instance");
     if (with_instance && instance != last) table.note(instance, 1);
     last = instance;
     const std::string price = number(row, "per_hour");
-    table.add({{term_text(shown(row, "term"))},
+    table.add({{term_text(shown(row, "term"), shown(row, "payment"))},
                {shown(row, "region")},
                {price.empty() ? "unknown" : price + " " + shown(row, "currency")},
-               {shown(row, "unit").substr(0, shown(row, "unit").find('-'))},  // "instance-hour"
+               {unit_text(row)},
                {shown(row, "as_of")},
                {age_text(row), age_colour(row)},
                {list(row, "source")}});

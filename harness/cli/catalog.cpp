@@ -21,13 +21,6 @@ struct CatalogSettings {
   bool json = false;
 };
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
 void print(const nlohmann::json& document, bool as_json,
            std::string (*text)(const nlohmann::json&, std::size_t, bool)) {
   const std::string answer = as_json ? dump_json(document) + "\n" : text(document, width, takes_colour(STDOUT_FILENO));
@@ -80,9 +73,16 @@ void add_check_command(CLI::App& catalog, Global& global) {
 
 }  // namespace
 
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
 void add_catalog(CLI::App& app, Global& global) {
-  CLI::App* catalog =
-      app.add_subcommand("catalog", "Look at the catalog of accelerators, platforms and prices, and check it");
+  CLI::App* catalog = app.add_subcommand(
+      "catalog", "Look at the catalog of accelerators, platforms and prices, check it, import prices");
   catalog->require_subcommand(1);
   catalog->footer("Examples:\n  claimcheck catalog list prices --provider aws\n  claimcheck catalog show 'H100 SXM'");
   add_list_command(*catalog, global);
@@ -90,6 +90,7 @@ void add_catalog(CLI::App& app, Global& global) {
   add_check_command(*catalog, global);
   add_catalog_claims(*catalog, global);
   add_catalog_coverage(*catalog, global);
+  add_catalog_import(*catalog, global);
 }
 
 }  // namespace claimcheck::cli

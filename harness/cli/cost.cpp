@@ -33,6 +33,7 @@ struct Options {
   std::string interrupted_every;
   std::string on_demand;
   std::string reserved;
+  std::string upfront;
   double years = 1;
   bool allow_virtual = false;
   bool json = false;
@@ -62,6 +63,19 @@ void show(const nlohmann::json& value, bool as_json, const std::string& text) {
   fmt::print("{}", as_json ? dump_json(value) + "\n" : text);
 }
 
+// Of the node or the GPU, as the reserved price is.
+double upfront_of(const Options& options, const Quote& reserved) {
+  if (options.upfront.empty()) return 0;
+  const Quote upfront = parse_price(options.upfront, reserved.currency);
+  if (upfront.currency != reserved.currency || options.upfront.find('/') != std::string::npos) {
+    throw UserError(
+        fmt::format("--upfront '{}': expected an amount in the currency of --reserved ({}), for the same "
+                    "node or GPU, without a unit",
+                    options.upfront, reserved.currency));
+  }
+  return upfront.amount;
+}
+
 // Only --on-demand, --reserved and --years: no catalog, no result.
 ExitCode compare(const Options& options) {
   if (options.on_demand.empty() || options.reserved.empty()) {
@@ -70,8 +84,9 @@ ExitCode compare(const Options& options) {
         "--reserved 12 --years 3");
   }
   const std::string currency = checked_currency(options.currency);
+  const Quote reserved = parse_price(options.reserved, currency);
   const nlohmann::json terms =
-      terms_json(parse_price(options.on_demand, currency), parse_price(options.reserved, currency), options.years);
+      terms_json(parse_price(options.on_demand, currency), reserved, options.years, upfront_of(options, reserved));
   show({{"terms", terms}}, options.json, terms_text(terms));
   return ExitCode::ok;
 }
@@ -131,6 +146,9 @@ void add_cost(CLI::App& app, Global& global) {
       ->type_name("PRICE")
       ->group("Terms");
   command->add_option("--reserved", options->reserved, "... with this one")->type_name("PRICE")->group("Terms");
+  command->add_option("--upfront", options->upfront, "... of which this is paid at the start, beside the price an hour")
+      ->type_name("AMOUNT")
+      ->group("Terms");
   command->add_option("--years", options->years, "Over so many years")->type_name("N")->group("Terms");
   command->add_flag("--allow-virtual", options->allow_virtual, "Price results of virtual devices, too (tests)");
   command->add_flag("--json", options->json, "One JSON document on stdout, nothing else");

@@ -73,7 +73,8 @@ nlohmann::json cost_json(const std::vector<PricedResult>& results, const Catalog
 std::string cost_text(const nlohmann::json& cost);
 
 // The comparison of --on-demand P --reserved P --years N, as JSON and as text.
-nlohmann::json terms_json(const Quote& on_demand, const Quote& reserved, double years);
+// `upfront`: paid at the start for the same unit (node or GPU) as `reserved`.
+nlohmann::json terms_json(const Quote& on_demand, const Quote& reserved, double years, double upfront = 0);
 std::string terms_text(const nlohmann::json& terms);
 
 }  // namespace claimcheck

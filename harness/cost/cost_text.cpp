@@ -128,7 +128,7 @@ std::string instance_text(const json& instance, const std::string& currency) {
   Footnotes notes;
   for (const json& row : instance.at("prices")) {
     const std::string shown = row.at("currency");
-    table.add({{term_text(row.at("term"))},
+    table.add({{term_text(row.at("term"), text_at(row, "payment"))},
                {text_at(row, "region")},
                {price_text(row.at("per_hour"), shown)},
                {row.at("per_gpu_hour").is_number() ? price_text(row.at("per_gpu_hour"), shown) : "-"},

@@ -25,6 +25,7 @@ std::optional<ListPrice> listed(const Price& price, const Platform& platform) {
   }
   if (count > 0) found.per_gpu = found.per_node / count;
   found.term = price.term;
+  found.payment = price.payment;
   found.region = price.region;
   found.currency = price.currency;
   found.as_of = price.as_of;
@@ -53,24 +54,24 @@ bool low_confidence(const ListPrice& price) { return price.price->confidence == 
 }  // namespace
 
 std::vector<ListPrice> list_prices(const Catalog& catalog, const Platform& platform) {
-  std::map<std::tuple<std::string, std::string, std::string, bool>, ListPrice> latest;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, bool>, ListPrice> latest;
   for (const Price* price : catalog.prices_of(platform)) {
     const auto found = listed(*price, platform);
     if (!found) continue;
-    const auto key = std::tuple{found->term, found->region, found->currency, per_accelerator(*price)};
+    const auto key = std::tuple{found->term, found->payment, found->region, found->currency, per_accelerator(*price)};
     const auto [place, added] = latest.emplace(key, *found);
     if (!added && newer(*found, place->second)) place->second = *found;
   }
   std::vector<ListPrice> prices;
   for (const auto& entry : latest) {
     const bool own = std::any_of(latest.begin(), latest.end(), [&](const auto& other) {
-      return other.second.term == entry.second.term && !std::get<3>(other.first);
+      return other.second.term == entry.second.term && !std::get<4>(other.first);
     });
-    if (!own || !std::get<3>(entry.first)) prices.push_back(entry.second);
+    if (!own || !std::get<4>(entry.first)) prices.push_back(entry.second);
   }
   std::sort(prices.begin(), prices.end(), [](const ListPrice& a, const ListPrice& b) {
-    return std::tuple{term_order(a.term), a.term, a.per_node, a.region} <
-           std::tuple{term_order(b.term), b.term, b.per_node, b.region};
+    return std::tuple{term_order(a.term), a.term, a.per_node, a.region, a.payment} <
+           std::tuple{term_order(b.term), b.term, b.per_node, b.region, b.payment};
   });
   return prices;
 }
@@ -94,7 +95,11 @@ std::vector<ListPrice> cheapest_by_term(const std::vector<ListPrice>& prices, co
   return cheapest;
 }
 
-std::string term_text(const std::string& term) {
+std::string term_text(const std::string& term, const std::string& payment) {
+  if (!payment.empty()) {
+    const std::string years = term == "reserved_3y" ? "3 y " : "1 y ";
+    return years + (payment == "no_upfront" ? "no" : payment == "all_upfront" ? "all" : "part") + " upfront";
+  }
   if (term == "quoted") return "as quoted";
   if (term == "reserved_1y") return "reserved 1 y";
   if (term == "reserved_3y") return "reserved 3 y";

@@ -14,6 +14,7 @@
 namespace claimcheck {
 namespace {
 
+constexpr double hours_per_year = 24 * 365;
 constexpr std::string_view examples = "98.32, $98.32/node-hour or 2.49/gpu-hour";
 
 [[noreturn]] void fail(std::string_view text, const std::string& what) {
@@ -205,8 +206,11 @@ std::optional<double> exchange(double amount, const std::string& from, const std
   return amount / *source * *target;
 }
 
+double effective_hourly(double upfront, double hourly, double years) {
+  return hourly + upfront / (years * hours_per_year);
+}
+
 TermComparison compare_terms(double on_demand_per_hour, double reserved_per_hour, double years) {
-  constexpr double hours_per_year = 24 * 365;
   TermComparison comparison;
   comparison.on_demand_total = on_demand_per_hour * hours_per_year * years;
   comparison.reserved_total = reserved_per_hour * hours_per_year * years;

@@ -30,6 +30,10 @@ void add_rate(Rates& rates, std::string_view text);
 // Unset when a rate is missing.
 std::optional<double> exchange(double amount, const std::string& from, const std::string& to, const Rates& rates);
 
+// A payment at the start spread over every hour of the term: hourly + upfront / (years x 24 x 365). What a reservation
+// costs an hour, used or not.
+double effective_hourly(double upfront, double hourly, double years);
+
 // Total against total over the term (facts F1 to F3): hours = years x 24 x 365, reserved pays every hour.
 struct TermComparison {
   double on_demand_total = 0;

@@ -36,6 +36,7 @@ HourPrice Pricing::of_list(const ListPrice& list) const {
   price.per_gpu = list.per_gpu;
   price.currency = list.currency;
   price.term = list.term;
+  price.payment = list.payment;
   price.region = list.region;
   price.as_of = list.as_of;
   price.note = list.note;
@@ -70,6 +71,7 @@ json Pricing::row(const HourPrice& price, std::optional<double> useful_tflops) c
   const double factor = exchanged && price.per_node > 0 ? *exchanged / price.per_node : 1;
   const bool converted = exchanged.has_value();
   json row = {{"term", price.term},
+              {"payment", or_null(price.payment)},
               {"region", or_null(price.region)},
               {"per_hour", price.per_node * factor},
               {"per_gpu_hour", price.per_gpu ? json(*price.per_gpu * factor) : json(nullptr)},

@@ -17,6 +17,7 @@ struct HourPrice {
   std::optional<double> per_gpu;
   std::string currency;
   std::string term;
+  std::string payment;
   std::string region;
   std::string as_of;
   std::string source;  // "--price", or the title of the catalog's source

@@ -10,7 +10,7 @@ namespace claimcheck {
 
 using nlohmann::json;
 
-json terms_json(const Quote& on_demand, const Quote& reserved, double years) {
+json terms_json(const Quote& on_demand, const Quote& reserved, double years, double upfront) {
   if (on_demand.currency != reserved.currency || on_demand.unit != reserved.unit) {
     throw UserError(
         "--on-demand and --reserved: expected the same currency and unit (both per node-hour or both per "
@@ -18,9 +18,11 @@ json terms_json(const Quote& on_demand, const Quote& reserved, double years) {
   }
   if (!(on_demand.amount > 0)) throw UserError("--on-demand: expected a price above 0");
   if (!(years > 0)) throw UserError("--years: expected a number above 0");
-  const TermComparison comparison = compare_terms(on_demand.amount, reserved.amount, years);
+  const double effective = effective_hourly(upfront, reserved.amount, years);
+  const TermComparison comparison = compare_terms(on_demand.amount, effective, years);
   return {{"on_demand_per_hour", on_demand.amount},
-          {"reserved_per_hour", reserved.amount},
+          {"reserved_per_hour", effective},
+          {"upfront", upfront},
           {"unit", on_demand.unit == PricedUnit::gpu_hour ? "gpu-hour" : "node-hour"},
           {"currency", on_demand.currency},
           {"years", years},
@@ -43,6 +45,10 @@ std::string terms_text(const json& terms) {
   std::string text = "TERMS     total against total, every hour paid\n";
   text += line("on demand", "on_demand_per_hour", "on_demand_total");
   text += line("reserved", "reserved_per_hour", "reserved_total");
+  if (terms.at("upfront") > 0) {
+    text += fmt::format(" reserved: {} paid upfront is spread over the hours of the term\n",
+                        total_text(terms.at("upfront"), currency));
+  }
   if (saving >= 0) {
     text += fmt::format(" reserved saves {} of an on-demand machine that never stops\n", share_text(saving));
   } else {

@@ -8,6 +8,7 @@
 
 #include "harness/error.h"
 #include "harness/judge/claim.h"
+#include "harness/judge/machine.h"
 #include "harness/nearest.h"
 #include "harness/probe/probe.h"
 #include "harness/run/output.h"
@@ -77,7 +78,7 @@ nlohmann::json identify(const RunSettings& settings, const Catalog& catalog) {
     platform["provider"] = row->provider;
     platform["instance"] = row->instance;
   }
-  platform["price"] = price_of(settings.judge, row, catalog);
+  platform["price"] = price_of(settings.judge, row, catalog, text_at(platform, "region"));
   return platform;
 }
 

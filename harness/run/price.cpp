@@ -6,7 +6,8 @@
 
 namespace claimcheck {
 
-nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform, const Catalog& catalog) {
+nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform, const Catalog& catalog,
+                        const std::string& region) {
   const std::string term = settings.term.empty() ? "on_demand" : settings.term;
   if (!settings.price.empty()) {
     const Quote quote = parse_price(settings.price, settings.currency.empty() ? "USD" : settings.currency);
@@ -18,8 +19,8 @@ nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform,
             {"as_of", nullptr}};
   }
   if (platform == nullptr) return nullptr;
-  // The same line `claimcheck cost` takes: of each region its latest.
-  const std::vector<ListPrice> cheapest = cheapest_by_term(list_prices(catalog, *platform));
+  // The same line `claimcheck cost` takes: of each region its latest, then this region before others.
+  const std::vector<ListPrice> cheapest = cheapest_by_term(list_prices(catalog, *platform), region);
   const std::string wanted = settings.currency.empty() ? "USD" : settings.currency;
   const ListPrice* chosen = nullptr;
   for (const ListPrice& price : cheapest) {

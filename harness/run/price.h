@@ -11,7 +11,9 @@
 namespace claimcheck {
 
 // {per_hour, currency, term, unit, source, as_of} or null. Throws UserError for a price that cannot be read.
-nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform, const Catalog& catalog);
+// A price of `region` counts before one of elsewhere.
+nlohmann::json price_of(const JudgeSettings& settings, const Platform* platform, const Catalog& catalog,
+                        const std::string& region = "");
 
 // "$2.45" for so many seconds at that price; empty without a price. A price per GPU counts for `devices`.
 std::string cost_of(const nlohmann::json& price, double seconds, int devices);

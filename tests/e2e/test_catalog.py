@@ -110,7 +110,7 @@ class Show(CommandTest):
         self.assertIn("karpenter-provider-aws", answer["sources"]["karp-aws-price"]["title"])
         self.assertIn("G0-08", {claim["id"] for claim in answer["guide_statements"]})
         text = claimcheck("catalog", "show", "p4d.24xlarge").stdout
-        self.assertRegex(text, r"on demand +us-east-1 +21\.957642 USD +instance +2026-07-20 +\d+ d.* karp-aws-price")
+        self.assertRegex(text, r"on demand +us-east-1 +21\.957642 USD +node of 8 +2026-07-20 +\d+ d.* karp-aws-price")
 
     def test_stale_and_undated_are_said(self):
         rows = parse(claimcheck("catalog", "show", "p4d.24xlarge", "--json").stdout)["prices"]

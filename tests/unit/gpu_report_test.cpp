@@ -195,5 +195,15 @@ TEST(price_of, the_latest_line_counts_not_the_cheapest_ever) {
   EXPECT_EQ(price["unit"], "node-hour");
 }
 
+TEST(price_of, its_own_region_counts_before_a_cheaper_one) {
+  SmallCatalog catalog;
+  catalog.price("p5.48xlarge,eu-1,on_demand,60,USD,instance-hour,2026-07-20,nvidia-h100-sxm-80,8,,,list");
+  const Catalog loaded = catalog.load();
+  const Platform* platform = loaded.find_platform("aws:p5.48xlarge");
+  EXPECT_EQ(price_of({}, platform, loaded, "eu-1")["per_hour"], 60);
+  EXPECT_EQ(price_of({}, platform, loaded, "us-east-2")["per_hour"], 55.04);
+  EXPECT_EQ(price_of({}, platform, loaded, "nowhere")["per_hour"], 55.04);
+}
+
 }  // namespace
 }  // namespace claimcheck
