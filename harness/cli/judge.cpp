@@ -12,6 +12,7 @@
 #include "harness/evidence/derived.h"
 #include "harness/judge/claim.h"
 #include "harness/judge/findings.h"
+#include "harness/judge/offer.h"
 #include "harness/nearest.h"
 #include "harness/report/layout.h"
 #include "harness/report/sanitise.h"
@@ -26,6 +27,7 @@ struct Options {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> claims;
   std::string instance;
+  std::filesystem::path offer;
   bool strict = false;
   bool json = false;
 };
@@ -85,6 +87,14 @@ nlohmann::json answer_of(const std::string& name, const std::vector<Verdict>& ve
           {"verdicts", list}, {"findings", findings},         {"exit_code", static_cast<int>(code)}};
 }
 
+// What the offer says where no option does; its claims after those given.
+void take_offer(Options& options) {
+  if (options.offer.empty()) return;
+  const Offer offer = read_offer(options.offer);
+  if (options.instance.empty()) options.instance = offer.instance;
+  options.claims.insert(options.claims.end(), offer.claims.begin(), offer.claims.end());
+}
+
 ExitCode judge_files(const Options& options, const Global& global) {
   const std::vector<Claim> given = parse_claims(options.claims);
   const Catalog catalog = load_catalog(global.catalog_directory);
@@ -127,6 +137,8 @@ void add_judge(CLI::App& app, Global& global) {
   command->add_option("--claim", options->claims, "Your own claim; may be given several times")
       ->type_name("'METRIC>=VALUE UNIT'")
       ->allow_extra_args(false);
+  command->add_option("--offer", options->offer, "What the seller promises, as a JSON file (docs/judging.md)")
+      ->type_name("FILE");
   command->add_option("--instance", options->instance, "Judge as this instance type, whatever the result says")
       ->type_name("ID");
   command->add_flag("--strict", options->strict, "Exit 4 when anything stays open");
@@ -136,7 +148,10 @@ void add_judge(CLI::App& app, Global& global) {
       "  claimcheck judge OUT/result.json --claim 'memory.triad.gbps>=2900'\n"
       "  claimcheck judge OUT/result.json --instance aws:p5.48xlarge --claim 'gemm.bf16.tflops[n=8192]>=0.7 PFLOPS'\n"
       "Claims: METRIC[condition=value,...] then >=, <=, >, < or ==, then a number and a unit of the same kind.");
-  command->callback([options, &global] { global.exit_code = judge_files(*options, global); });
+  command->callback([options, &global] {
+    take_offer(*options);
+    global.exit_code = judge_files(*options, global);
+  });
 }
 
 }  // namespace claimcheck::cli

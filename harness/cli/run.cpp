@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/judge/offer.h"
 #include "harness/run/plan.h"
 
 namespace claimcheck::cli {
@@ -79,12 +80,29 @@ void add_size_options(CLI::App& command, MeasureSettings& measure) {
   command.add_option("--worker-option", measure.worker_options)->group("");
 }
 
-void add_judging_options(CLI::App& command, JudgeSettings& judge) {
+// What the offer says where no option does; its claims after those given.
+void take_offer(const std::filesystem::path& file, JudgeSettings& judge) {
+  if (file.empty()) return;
+  const Offer offer = read_offer(file);
+  const auto fill = [](std::string& setting, const std::string& offered) {
+    if (setting.empty()) setting = offered;
+  };
+  fill(judge.instance, offer.instance);
+  fill(judge.price, offer.price);
+  fill(judge.currency, offer.currency);
+  fill(judge.term, offer.term);
+  judge.claims.insert(judge.claims.end(), offer.claims.begin(), offer.claims.end());
+}
+
+void add_judging_options(CLI::App& command, JudgeSettings& judge, std::filesystem::path& offer) {
   command.add_option("--instance", judge.instance, "What was rented, e.g. aws:p5.48xlarge [asked of the machine]")
       ->type_name("ID")
       ->group("Claims and price");
   command.add_option("--claim", judge.claims, "A promise to judge, e.g. 'memory.triad.gbps>=2900'")
       ->type_name("CLAIM")
+      ->group("Claims and price");
+  command.add_option("--offer", offer, "What the seller promises and asks, as a JSON file (docs/judging.md)")
+      ->type_name("FILE")
       ->group("Claims and price");
   command.add_option("--price", judge.price, "Price: 98.32 an hour of the machine, 2.49/gpu-hour; 0: a free trial")
       ->type_name("PRICE")
@@ -127,7 +145,8 @@ void add_run(CLI::App& app, Global& global) {
   auto settings = std::make_shared<RunSettings>();
   add_measuring_options(*command, settings->measure);
   add_size_options(*command, settings->measure);
-  add_judging_options(*command, settings->judge);
+  auto offer = std::make_shared<std::filesystem::path>();
+  add_judging_options(*command, settings->judge, *offer);
   command->add_option("--out", settings->out, "Where results go [claimcheck-results/<UTC time>-<instance>]")
       ->type_name("DIR")
       ->group("Output");
@@ -143,8 +162,9 @@ void add_run(CLI::App& app, Global& global) {
       "Examples:\n"
       "  claimcheck run --budget 3m --instance aws:p5.48xlarge\n"
       "  claimcheck run --only memory,gemm --claim 'memory.triad.gbps>=2900' --price 2.49/gpu-hour");
-  command->callback([&global, command, settings] {
+  command->callback([&global, command, settings, offer] {
     settings->command = global.arguments;
+    take_offer(*offer, settings->judge);
     if (settings->resume) refuse_measuring_options(*command, global.arguments);
     global.exit_code = run(*settings, load_catalog(global.catalog_directory));
   });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -27,6 +28,7 @@ class Parser {
   Claim parse() {
     skip_space();
     if (at_end()) fail("expected a metric, as in " + std::string(example));
+    if (text_.substr(position_).starts_with("identity.")) return identity();
     Claim claim;
     const Metric& metric = take_metric();
     claim.metric = metric.key;
@@ -52,6 +54,39 @@ class Parser {
   }
 
  private:
+  // What the machine is: the accelerator by its name, everything else a number.
+  Claim identity() {
+    static const std::vector<std::string> known = {
+        "identity.accelerator", "identity.accelerator_count", "identity.accelerator_memory_gb",
+        "identity.vcpus",       "identity.ram_gib",           "identity.local_nvme_gb"};
+    const std::size_t begin = position_;
+    Claim claim;
+    claim.metric = take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_'; });
+    if (std::find(known.begin(), known.end(), claim.metric) == known.end()) {
+      position_ = begin;
+      fail(fmt::format("'{}' is not known; expected {}", claim.metric, quoted_choice(known)));
+    }
+    skip_space();
+    const std::string comparison = take_operator();
+    const bool size = claim.metric.ends_with("_gb") || claim.metric.ends_with("_gib");
+    claim.comparison = size ? ">=" : "==";
+    if (comparison != claim.comparison) fail(fmt::format("expected {} for {}", claim.comparison, claim.metric));
+    skip_space();
+    claim.definition["comparison"] = "claim";
+    if (claim.metric != "identity.accelerator") {
+      claim.value = take_number();
+      if (size) claim.unit = claim.metric.ends_with("_gib") ? "GiB" : "GB";
+      skip_space();
+      if (!at_end()) fail(fmt::format("expected the end after the number, found {}", found()));
+      return claim;
+    }
+    std::string_view name = text_.substr(position_);
+    while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) name.remove_suffix(1);
+    if (name.empty()) fail("expected the accelerator's name, such as H100 SXM");
+    claim.value = std::string(name);
+    return claim;
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw UserError(fmt::format("--claim '{}', position {}: {}", text_, position_ + 1, what));
   }
@@ -117,6 +152,14 @@ class Parser {
         fail(fmt::format("expected sparse=yes or sparse=no, found '{}'", value));
       }
       claim.definition["sparse"] = yes;
+      return;
+    }
+    if (key == "peak") {
+      if (value != "yes") {
+        position_ = place;
+        fail(fmt::format("expected peak=yes, found '{}'", value));
+      }
+      claim.definition["kind"] = "peak";
       return;
     }
     if (key == "per") {

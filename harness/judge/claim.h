@@ -1,6 +1,9 @@
 // The user's own claims, as --claim takes them: metric[condition=value,...] operator value unit.
 //   memory.triad.gbps>=2900            gemm.bf16.tflops >= 0.7 PFLOPS       allreduce.latency.us<=0.02ms
 //   gemm.fp32.tflops[n=4096]>=1        gemm.bf16.tflops[sparse=yes]>=1979   scaling.gemm.efficiency>=90 %
+//   gemm.bf16.tflops[peak=yes]>=989     a data sheet's arithmetic peak, converted as docs/judging.md says
+//   identity.accelerator==H100 SXM      identity.accelerator_count==8      identity.accelerator_memory_gb>=80
+//   identity.vcpus==192                 identity.ram_gib>=2048             identity.local_nvme_gb>=30000
 // Operators: >= <= > < ==. The unit may be left out (the metric's own) or be any of the same dimension.
 #pragma once
 

@@ -82,12 +82,16 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
     verdict.diagnosis = {no_accelerator_advice()};
     return verdict;
   }
-  const std::string id = text_at(claim.definition, "accelerator");
+  std::string id = text_at(claim.definition, "accelerator");
+  const Accelerator* wanted = id.empty() ? catalog.find_accelerator(sold) : nullptr;
+  if (wanted != nullptr) id = wanted->id;
   for (const std::string& name : *seen) {
     if (name == "unknown GPU") return not_measured(claim, "a GPU is here, but nothing says which (no driver loaded?)");
     const Accelerator* found = catalog.find_accelerator(name);
-    const bool same = found != nullptr ? found->id == id
-                                       : !model_word(sold).empty() && upper(name).find(model_word(sold)) != name.npos;
+    // A name that fits several cards ("H100") is met by each of them.
+    const bool same = found != nullptr && !id.empty()
+                          ? found->id == id
+                          : !model_word(sold).empty() && upper(name).find(model_word(sold)) != name.npos;
     if (same) continue;
     Verdict verdict = decided(claim, false, name, fmt::format("the machine has {}; {} was sold", counted(*seen), sold));
     verdict.diagnosis = {
@@ -96,6 +100,26 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
     return verdict;
   }
   return decided(claim, true, seen->front(), fmt::format("the devices call themselves {}", seen->front()));
+}
+
+// Of the accelerator with the least.
+Verdict device_memory_verdict(const Document& document, const Claim& claim) {
+  std::optional<double> least;
+  if (worker_kind(document) == "host") return not_measured(claim, "only the CPU was measured");
+  for (const json& device : document.system.value("devices", json::array())) {
+    const auto bytes = number_at(device, "/memory_bytes");
+    if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+  }
+  if (!least) return not_measured(claim, "the result does not say how much memory its accelerators have");
+  const double here = *least / 1e9;
+  const double sold = claim.value.get<double>();
+  Verdict verdict = decided(claim, here >= there_from * sold, here,
+                            fmt::format("each accelerator has at least {} GB of {} GB sold ({})", number_text(here),
+                                        exact_text(sold), share_text(here / sold)));
+  if (verdict.kind == VerdictKind::contradicted)
+    verdict.diagnosis = {
+        "A smaller card, or a slice of one (MIG, vGPU). -> `nvidia-smi -L` shows slices; compare with the order."};
+  return verdict;
 }
 
 // Of a run over several nodes, how many each has; the claim is about one.
@@ -224,6 +248,7 @@ Verdict identity_verdict(const Document& document, const Claim& claim, const Cat
   if (claim.metric == "identity.accelerator") return accelerator_verdict(document, claim, catalog);
   if (!claim.value.is_number()) return not_measured(claim, "the claim has no number");
   if (claim.metric == "identity.accelerator_count") return count_verdict(document, claim);
+  if (claim.metric == "identity.accelerator_memory_gb") return device_memory_verdict(document, claim);
   if (claim.metric == "identity.vcpus") return vcpu_verdict(document, claim);
   if (claim.metric == "identity.ram_gib") return ram_verdict(document, claim);
   if (claim.metric == "identity.local_nvme_gb") return nvme_verdict(document, claim);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/evidence/left_out.h"
+#include "harness/judge/definition.h"
 #include "harness/judge/diagnosis.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/judge.h"
@@ -74,34 +75,6 @@ const Accelerator* accelerator_of(const Document& document, const Claim& claim, 
   if (!name.empty()) return catalog.find_accelerator(name);
   const Platform* platform = platform_of(document, catalog);
   return platform == nullptr ? nullptr : catalog.find_accelerator(platform->accelerator);
-}
-
-bool about(double a, double b) { return b > 0 && std::abs(a / b - 1) < 0.03; }
-
-// Figures that sellers print under another definition than ours: sparse, or of a whole node.
-std::vector<std::string> definition_mismatch(const Claim& claim, const Measurement& measurement,
-                                             const Accelerator* accelerator) {
-  const std::string data_type = gemm_data_type(claim.metric);
-  if (data_type.empty() || accelerator == nullptr || !claim.value.is_number()) return {};
-  const auto dense = dense_claim(*accelerator, data_type);
-  if (!dense) return {};
-  const double claimed = claim.value.get<double>();
-  if (!flag_at(claim.definition, "sparse") && about(claimed, 2 * *dense)) {
-    return {
-        fmt::format("{} is the sparse figure of the {}: twice its dense {}, which is what a dense matrix multiply "
-                    "can come near. -> Judge the dense figure ('{}>={}'), or say that the claim is sparse "
-                    "('{}[sparse=yes]>={}').",
-                    claimed_text(claim.value, claim.unit), accelerator->name, claimed_text(*dense, claim.unit),
-                    claim.metric, exact_text(*dense), claim.metric, value_text(claim.value))};
-  }
-  const double devices = static_cast<double>(measurement.devices.size());
-  if (devices > 1 && text_at(claim.definition, "per") != "node" && about(claimed, devices * *dense)) {
-    return {
-        fmt::format("{} is the figure of {:.0f} devices together; the metric is of one. -> Say that the claim is "
-                    "of the node: '{}[per=node]>={}'.",
-                    claimed_text(claim.value, claim.unit), devices, claim.metric, value_text(claim.value))};
-  }
-  return {};
 }
 
 // The line a claim is held to, and the sentence that shows how it was converted.
@@ -244,7 +217,7 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
   if (scale > 1) verdict.reason += fmt::format("; {:.0f} devices, each counted as the slowest", scale);
   if (verdict.kind == VerdictKind::met || verdict.kind == VerdictKind::not_measured) return verdict;
   if (verdict.kind == VerdictKind::not_met) {
-    verdict.diagnosis = definition_mismatch(claim, *measurement, accelerator);
+    verdict.diagnosis = definition_mismatch(claim, *measurement, accelerator, platform_of(document, catalog));
   }
   for (std::string& why : diagnose(document, *measurement)) verdict.diagnosis.push_back(std::move(why));
   return verdict;
