@@ -78,10 +78,11 @@ std::string share_cell(const Verdict& verdict) {
   return share ? share_text(*share) : "";
 }
 
-std::string span_text(const nlohmann::json& span) {
+std::string span_text(const nlohmann::json& span, const std::string& unit) {
   if (!span.is_array() || span.size() != 2 || !span[0].is_number() || !span[1].is_number()) return {};
   const double low = span[0].get<double>();
   const double high = span[1].get<double>();
+  if (unit == "1") return share_text(low);
   return low == high ? number_text(low) : number_text(low) + "-" + number_text(high);
 }
 
@@ -89,9 +90,9 @@ std::string typical_cell(const Verdict& verdict, const std::vector<Verdict>& ver
   for (const Verdict& other : verdicts) {
     if (!is_typical(other) || other.claim.metric != verdict.claim.metric) continue;
     const auto typical = other.claim.definition.find("typical");
-    if (typical != other.claim.definition.end()) return span_text(*typical);
+    if (typical != other.claim.definition.end()) return span_text(*typical, other.claim.unit);
     const auto floor = other.claim.definition.find("floor");
-    if (floor != other.claim.definition.end()) return ">= " + span_text(*floor);
+    if (floor != other.claim.definition.end()) return ">= " + span_text(*floor, other.claim.unit);
   }
   return {};
 }

@@ -16,6 +16,21 @@ TEST(Cost, ACurrencyWithoutARateIsShownAndNotRanked) {
   EXPECT_THAT(cost_text(cost), HasSubstr("pass --fx CNY=RATE"));
 }
 
+TEST(Useful, OfARunOverSeveralNodesOneIsPriced) {
+  Document document = made::gpu_node();
+  json devices = json::array();
+  for (int i = 0; i < 16; ++i)
+    devices.push_back({{"index", i}, {"name", "NVIDIA H100 80GB HBM3"}, {"facts", {{"node", i / 8}, {"process", i}}}});
+  document.system["devices"] = devices;
+  document.measurements = {made::gemm_bf16(700, 700, 1)};
+  document.measurements[0].conditions.update({{"ranks", 16}, {"processes", 16}, {"nodes", 2}});
+  const auto useful = useful_rate(document, "bf16", 0.9);
+  ASSERT_TRUE(useful.has_value());
+  EXPECT_EQ(useful->devices, 8);
+  EXPECT_NEAR(useful->tflops, 700 * 8 * 0.9, 1e-9);
+  EXPECT_THAT(useful->basis, HasSubstr("the slowest of 16"));
+}
+
 TEST(Cost, AnUndatedRateIsNoRate) {
   Catalog catalog = made::catalog();
   Currency yuan;
