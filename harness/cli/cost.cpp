@@ -31,6 +31,8 @@ struct Options {
   std::size_t top = 25;
   double scaling = 0.90;
   std::string interrupted_every;
+  double kwh_price = 0;
+  double pue = 1;
   std::string on_demand;
   std::string reserved;
   std::string upfront;
@@ -52,6 +54,12 @@ CostOptions cost_options(const Options& options) {
   cost.assumed_scaling = options.scaling;
   if (!options.interrupted_every.empty())
     cost.seconds_between_interruptions = parse_duration(options.interrupted_every, "--interrupted-every");
+  if (options.kwh_price != 0) {
+    check_range("--kwh-price", options.kwh_price, 1e-6, 1e6, "the price of a kilowatt-hour, such as 0.12");
+    cost.kwh_price = options.kwh_price;
+  }
+  check_range("--pue", options.pue, 1, 10, "at least 1, such as 1.25");
+  cost.pue = options.pue;
   cost.allow_virtual = options.allow_virtual;
   if (!(options.scaling > 0) || options.scaling > 1) {
     throw UserError(fmt::format("--scaling {}: expected a share above 0 and at most 1, such as 0.9", options.scaling));
@@ -142,6 +150,10 @@ void add_cost(CLI::App& app, Global& global) {
           "--interrupted-every", options->interrupted_every,
           "Mean time between interruptions of spot machines, for results with checkpoints; none: no loss counted")
       ->type_name("DURATION");
+  command->add_option("--kwh-price", options->kwh_price, "Of electricity, in --currency: prices the energy measured")
+      ->type_name("PRICE")
+      ->default_str("");
+  command->add_option("--pue", options->pue, "Power of the facility over that of its machines")->type_name("RATIO");
   command->add_option("--on-demand", options->on_demand, "Compare this price an hour ...")
       ->type_name("PRICE")
       ->group("Terms");

@@ -55,7 +55,9 @@ struct CostOptions {
   double assumed_scaling = 0.90;        // of estimates with more than one accelerator
   // Mean time between interruptions of spot machines; set: measured checkpoints give their goodput. Nothing is assumed.
   std::optional<double> seconds_between_interruptions;
-  std::string today;  // ISO date; empty: the clock's
+  std::optional<double> kwh_price;  // of electricity, in `currency`
+  double pue = 1;                   // power of the facility / power of its machines
+  std::string today;                // ISO date; empty: the clock's
   bool allow_virtual = false;
 };
 

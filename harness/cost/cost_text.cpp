@@ -74,6 +74,18 @@ std::string sensitivity_text(const json& what, const std::string& currency) {
   return text;
 }
 
+// "energy    5520 W of 8 devices -> 1.20 MJ = 0.333 kWh per EFLOP ..."
+std::string energy_text(const json& energy, const std::string& currency) {
+  std::string text = fmt::format(
+      "energy: {} W of {} device{} -> {} MJ = {} kWh per EFLOP", number_text(energy.at("watts")),
+      energy.at("devices").get<int>(), energy.at("devices") == 1 ? "" : "s",
+      number_text(energy.at("joules_per_eflop").get<double>() / 1e6), number_text(energy.at("kwh_per_eflop")));
+  if (energy.at("money_per_eflop").is_number())
+    text += fmt::format(", {} of electricity at PUE {}", money_text(energy.at("money_per_eflop"), currency),
+                        number_text(energy.at("pue")));
+  return text;
+}
+
 // "useful bf16: 612 x 8 x 0.94 = 4.60 PFLOPS -> $3.32 per EFLOP (claimed: $1.93)"
 std::string headline_text(const json& result, bool several) {
   const std::string label = several ? text_at(result, "label") + ": " : "";
@@ -88,6 +100,8 @@ std::string headline_text(const json& result, bool several) {
       text += fmt::format(" (claimed: {})", money_text(result.at("claimed_per_eflop"), currency));
     }
   }
+  if (result.contains("useful_share"))
+    text += fmt::format("; {} of the FLOPs paid for are useful", share_text(result.at("useful_share")));
   const std::string note = text_at(result, "note");
   return note.empty() ? text : text + "; " + note;
 }
@@ -99,6 +113,9 @@ std::string results_text(const json& cost) {
     text += labelled(text.empty() ? "COST" : "", headline_text(result, results.size() > 1), indent, width);
     if (result.contains("sensitivity")) {
       text += labelled("", sensitivity_text(result.at("sensitivity"), result.at("currency")), indent, width);
+    }
+    if (result.contains("energy") && result.at("energy").is_object()) {
+      text += labelled("", energy_text(result.at("energy"), cost.at("currency")), indent, width);
     }
   }
   return text;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/cost/energy.h"
 #include "harness/cost/goodput.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
@@ -104,9 +105,12 @@ class ResultRows {
     result_["label"] = label_;
     result_["instance"] = platform == nullptr ? json(nullptr) : json(platform->id);
     result_["useful"] = useful_ ? useful_json(*useful_) : json(nullptr);
+    if (useful_) result_["energy"] = energy_json(*priced.document, *useful_, pricing.options());
     set_goodput(*priced.document);
     if (useful_ && platform != nullptr && !useful_->on_host)
       add_claimed(pricing, *platform, useful_->data_type, result_);
+    if (useful_ && result_.contains("claimed_tflops"))
+      result_["useful_share"] = useful_->tflops / result_["claimed_tflops"].get<double>();
   }
 
   void add_quote(const Quote& quote) {

@@ -178,8 +178,6 @@ CLAIMCHECK_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid,
   return launch("__cudaLaunchKernel", kernel, grid, block, arguments, shared_bytes, stream);
 }
 #else
-CLAIMCHECK_EXPORT char __cudaInitModule(void** /*module*/) { return 1; }
-
 CLAIMCHECK_EXPORT cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                                std::size_t shared_bytes, cudaStream_t stream) {
   return launch("cudaLaunchKernel", function, grid, block, arguments, shared_bytes, stream);
