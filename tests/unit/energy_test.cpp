@@ -49,7 +49,7 @@ TEST(Energy, IsInTheText) {
   options.kwh_price = 0.18;
   const Document document = with_power(630);
   EXPECT_THAT(cost_text(cost_of(document, options)),
-              AllOf(HasSubstr("5040 W of 8 devices"), HasSubstr("1.00 MJ"), HasSubstr("of the FLOPs paid for")));
+              AllOf(HasSubstr("5040 W of 8 devices"), HasSubstr("1.00 MJ"), HasSubstr("FLOPs paid for are useful")));
 }
 
 TEST(UsefulShare, OfTheFlopsPaidFor) {
