@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -130,6 +131,11 @@ void add_devices(Table& table, const Measurement& measurement) {
     if (most == nullptr || *device.value > *most->value) most = &device;
   }
   if (count < 2) return;
+  constexpr double alike = 0.002;  // less than repetitions of one device differ
+  if (*most->value - *least->value <= alike * std::abs(*most->value)) {
+    table.note(fmt::format("{} devices, all alike", count), reason_indent);
+    return;
+  }
   const Metric* metric = find_metric(measurement.metric);
   const bool low_is_slow = metric == nullptr || metric->better == Better::higher;
   table.note(fmt::format("{} devices: {}; slowest: device {}, fastest: device {}", count,

@@ -299,6 +299,8 @@ TEST(report, the_slowest_of_several_devices_is_named) {
   document.measurements[0].devices = {{0, "H100", 741}, {1, "H100", std::nullopt}, {5, "H100", 612}};
   EXPECT_THAT(report::measurements_text(document, {}),
               HasSubstr("2 devices: 612 .. 741; slowest: device 5, fastest: device 0"));
+  document.measurements[0].devices = {{0, "H100", 741}, {1, "H100", 740.5}};
+  EXPECT_THAT(report::measurements_text(document, {}), HasSubstr("2 devices, all alike"));
 }
 
 TEST(report, outcomes_with_the_same_reason_share_a_line) {
