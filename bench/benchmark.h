@@ -33,6 +33,7 @@ struct Options {
   std::string checkpoint_directory;     // where checkpoints are saved as well; empty: nowhere else
   double deadline_seconds = 60;         // of one wait
   int processes = 1;                    // of this run, each with as many ranks as this one
+  int nodes = 1;                        // of this run
 };
 
 // One instance of a benchmark: "gemm.fp32/n:4096" is benchmark "gemm.fp32" with label "n:4096" and value 4096.

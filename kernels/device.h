@@ -308,6 +308,10 @@ class World {
 // Asks the environment whether a launcher (mpirun, srun, ...) started several processes, and connects them over MPI,
 // which is loaded only then. Throws with the remedy when that cannot be. `deadline`: of every wait in World.
 std::unique_ptr<World> open_world(Duration deadline);
+// Some processes of `whole` as a world of their own, in which process p is members[p]: for groups of a few nodes. Only
+// those make it, all with the same list, and `whole` outlives it. Parts without a common process work side by side. A
+// failure elsewhere is not noticed in its calls; past `deadline` they throw, and then `whole` is of no use any more.
+std::unique_ptr<World> part_of(World& whole, std::vector<int> members, Duration deadline);
 // Whether this process is the first of its node, as far as its launcher said: it speaks for the others where all would
 // say the same, before a world is there.
 bool first_of_its_node();

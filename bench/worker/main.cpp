@@ -132,6 +132,7 @@ int run(int argc, char** argv) {
   }
   const std::unique_ptr<kernels::World> world = open_world(options);
   options.benchmarks.processes = world->processes();
+  options.benchmarks.nodes = world->nodes();
   if (world->process() != 0) silence(options);
   const std::unique_ptr<kernels::Platform> platform = open_platform(options, *world);
   if (!platform) return options.silent ? 0 : exit_no_device;  // the first one's code is the launcher's

@@ -63,6 +63,9 @@ std::string render_text(const Document& original, const ReportOptions& options) 
   if (const std::string links = report::links_text(document, options); !links.empty()) {
     section(out, paint("LINKS", Colour::strong, options.colour) + '\n' + links);
   }
+  if (const std::string nodes = report::nodes_text(document, options); !nodes.empty()) {
+    section(out, paint("NODES", Colour::strong, options.colour) + '\n' + nodes);
+  }
   if (!document.cost.is_null()) section(out, cost_section(document.cost));
   return out;
 }

@@ -19,6 +19,9 @@ std::string scaling_text(const Document& document, const ReportOptions& options)
 // What lies between the devices: the matrix of each pair's rate, and the all-reduce by size.
 std::string links_text(const Document& document, const ReportOptions& options);
 
+// What lies between the nodes: the matrix of each pair's rate, and the node or link that is to blame.
+std::string nodes_text(const Document& document, const ReportOptions& options);
+
 // What was found about the machine, and what to do next.
 std::string findings_text(const Document& document, const ReportOptions& options);
 

@@ -8,6 +8,7 @@
 
 #include "harness/judge/diagnosis_gpu.h"
 #include "harness/report/format.h"
+#include "harness/report/layout.h"
 #include "harness/report/text.h"
 #include "harness/run/price.h"
 #include "tests/unit/catalog_fixture.h"
@@ -157,6 +158,59 @@ TEST(links_text, the_all_reduce_is_a_curve_from_three_sizes_on) {
   EXPECT_LT(text.find("2 MiB"), text.find("16 MiB"));
   document.measurements.pop_back();
   EXPECT_THAT(report::links_text(document, {}), IsEmpty());
+}
+
+Document with_nodes(const json& evidence) {
+  Document document;
+  for (const auto& [metric, unit] :
+       {std::pair("network.pair.busbw.gbps", "GB/s"), std::pair("network.pair.latency.us", "us")}) {
+    document.measurements.push_back(of_gpus("network.pair", metric, 20, 1));
+    document.measurements.back().unit = unit;
+    document.measurements.back().evidence = evidence;
+  }
+  return document;
+}
+
+TEST(nodes_text, the_matrix_of_nodes_names_the_guilty_once) {
+  const Document document =
+      with_nodes({{"node_matrix_gbps", {{nullptr, 46.1, 20.5}, {46.1, nullptr, 20.1}, {20.5, 20.1, nullptr}}},
+                  {"node_matrix_us", {{nullptr, 31, 32}, {31, nullptr, 33}, {32, 33, nullptr}}},
+                  {"node_medians_gbps", {33.3, 33.1, 20.3}},
+                  {"slow_below_gbps", 41.5},
+                  {"measured_again", {{{"nodes", {0, 2}}, {"alone_gbps", 20.7}}, {{"nodes", {1}}}}},
+                  {"verdict", "node 2 is slow (bandwidth with 2 of 2 nodes)"}});
+  const std::string text = report::nodes_text(document, {});
+  EXPECT_THAT(text, HasSubstr(" two nodes, all-reduce, GB/s, all nodes at work at once\n"));
+  EXPECT_THAT(text, HasSubstr("    1  46.1     -  20.1\n"));
+  EXPECT_THAT(text, HasSubstr(" alone     0-2 20.7\n"));
+  EXPECT_THAT(text, HasSubstr(" two nodes, latency, us, all nodes at work at once\n"));
+  EXPECT_THAT(text, HasSubstr("    2  32  33   -\n"));
+  const std::size_t verdict = text.find(" verdict   node 2 is slow (bandwidth with 2 of 2 nodes)\n");
+  EXPECT_NE(verdict, std::string::npos);
+  EXPECT_EQ(text.find("verdict", verdict + 10), std::string::npos);
+  EXPECT_THAT(render_text(document, {}), HasSubstr("NODES\n two nodes"));
+  ReportOptions colours;
+  colours.colour = true;
+  EXPECT_THAT(report::nodes_text(document, colours), HasSubstr(paint("20.1", Colour::bad, true)));
+}
+
+TEST(nodes_text, of_many_nodes_the_slowest_are_listed) {
+  std::vector<double> medians(40, 46);
+  medians[33] = 12.5;
+  const std::string text =
+      report::nodes_text(with_nodes({{"node_medians_gbps", medians}, {"verdict", "node 33 is slow"}}), {});
+  EXPECT_THAT(text, HasSubstr(" the slowest 12 of 40 nodes\n"));
+  EXPECT_THAT(text, HasSubstr("  33                       12.5\n"));
+}
+
+TEST(nodes_text, what_is_of_another_shape_is_left_out) {
+  EXPECT_THAT(
+      report::nodes_text(with_nodes({{"node_matrix_gbps", {{nullptr, 1}, {2}}}, {"node_medians_gbps", "many"}}), {}),
+      IsEmpty());
+  const std::string text =
+      report::nodes_text(with_nodes({{"node_matrix_gbps", {{nullptr, "x"}, {2, nullptr}}}, {"verdict", 7}}), {});
+  EXPECT_THAT(text, HasSubstr("    0  -  -\n"));
+  EXPECT_THAT(text, Not(HasSubstr("verdict")));
 }
 
 TEST(measurements_text, small_figures_keep_their_unit) {
