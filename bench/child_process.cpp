@@ -27,9 +27,9 @@ kernels::Error failed(const std::string& text) {
       {.outcome = kernels::Outcome::failed, .library = "Linux", .code = {}, .text = text, .remedy = {}});
 }
 
-kernels::Error not_installed(const std::string& program) {
+kernels::Error not_installed(const std::string& program, const std::string& package) {
   return kernels::unsupported(fmt::format("{} is not installed", program),
-                              fmt::format("install it (apt-get install {})", program));
+                              fmt::format("install it (apt-get install {})", package.empty() ? program : package));
 }
 
 struct Pipe {
@@ -63,19 +63,24 @@ pid_t start(const std::vector<std::string>& arguments, const Pipe& output, const
   pid_t child = -1;
   const int result = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (result == ENOENT) throw not_installed(arguments[0]);
+  if (result == ENOENT) throw not_installed(arguments[0], {});
   if (result != 0) throw failed(fmt::format("cannot start {}: {}", arguments[0], strerror(result)));
   return child;
 }
 
-// Until both pipes are closed by the other side; false past the deadline.
-bool collect(const Pipe& output, const Pipe& errors, ProgramResult& result, Clock::time_point end) {
+enum class Collected { all, late, stopped };
+
+// Until both pipes are closed by the other side.
+Collected collect(const Pipe& output, const Pipe& errors, ProgramResult& result, Clock::time_point end,
+                  const std::stop_token& stop) {
+  const long longest_ms = stop.stop_possible() ? 50 : 60000;
   std::array<pollfd, 2> waited = {{{output.ends[0], POLLIN, 0}, {errors.ends[0], POLLIN, 0}}};
   std::array<std::string*, 2> texts = {&result.output, &result.errors};
   while (waited[0].fd >= 0 || waited[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return false;
-    if (poll(waited.data(), waited.size(), static_cast<int>(std::min<long>(left, 60000))) < 0 && errno != EINTR)
+    if (left <= 0) return Collected::late;
+    if (stop.stop_requested()) return Collected::stopped;
+    if (poll(waited.data(), waited.size(), static_cast<int>(std::min<long>(left, longest_ms))) < 0 && errno != EINTR)
       throw failed(fmt::format("cannot wait for a program: {}", strerror(errno)));
     for (std::size_t i = 0; i < waited.size(); ++i) {
       if (waited[i].fd < 0 || (waited[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
@@ -85,20 +90,21 @@ bool collect(const Pipe& output, const Pipe& errors, ProgramResult& result, Cloc
       if (got == 0) waited[i].fd = -1;  // poll() passes over it
     }
   }
-  return true;
+  return Collected::all;
 }
 
 }  // namespace
 
-void require_program(const std::string& name) {
+void require_program(const std::string& name, const std::string& package) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
     if (access(folder.append("/").append(name).c_str(), X_OK) == 0) return;
-  throw not_installed(name);
+  throw not_installed(name, package);
 }
 
-ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline) {
+ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline,
+                          const std::stop_token& stop) {
   const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(deadline);
   Pipe output;
   Pipe errors;
@@ -106,13 +112,13 @@ ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Du
   output.close_write_end();
   errors.close_write_end();
   ProgramResult result;
-  const bool in_time = collect(output, errors, result, end);
-  if (!in_time) kill(child, SIGKILL);
+  const Collected collected = collect(output, errors, result, end, stop);
+  if (collected != Collected::all) kill(child, SIGKILL);
   int status = 0;
   rusage usage{};
   while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  if (!in_time)
+  if (collected == Collected::late)
     throw kernels::Error({.outcome = kernels::Outcome::timed_out,
                           .library = "claimcheck",
                           .code = {},

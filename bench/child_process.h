@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,13 @@ struct ProgramResult {
   std::uint64_t device_written_bytes = 0;
 };
 
-// Throws unsupported, with what to install, when there is no such program in PATH.
-void require_program(const std::string& name);
+// Throws unsupported, with what to install, when there is no such program in PATH. `package`: of Debian, where it is
+// called otherwise.
+void require_program(const std::string& name, const std::string& package = {});
 
 // Looks arguments[0] up in PATH. Throws unsupported when there is no such program, timed_out (after killing it) past
-// the deadline.
-ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline);
+// the deadline. When `stop` is asked for, the program is killed and its exit code is that of the signal.
+ProgramResult run_program(const std::vector<std::string>& arguments, kernels::Duration deadline,
+                          const std::stop_token& stop = {});
 
 }  // namespace claimcheck::bench

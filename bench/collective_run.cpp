@@ -15,20 +15,25 @@ using kernels::Slice;
 
 namespace {
 
-std::shared_ptr<kernels::Group> connected(Setting& setting) {
-  if (!setting.group) setting.group = setting.platform.make_group(setting.platform.ranks(), setting.world);
+std::span<kernels::Device* const> used(Setting& setting, std::span<kernels::Device* const> ranks) {
+  return ranks.empty() ? setting.platform.ranks() : ranks;
+}
+
+std::shared_ptr<kernels::Group> connected(Setting& setting, std::span<kernels::Device* const> ranks) {
+  if (!setting.group) setting.group = setting.platform.make_group(ranks, setting.world);
   return setting.group;
 }
 
 }  // namespace
 
-CollectiveRun::CollectiveRun(Setting& setting, Collective collective, std::size_t size_bytes, bool in_place)
+CollectiveRun::CollectiveRun(Setting& setting, Collective collective, std::size_t size_bytes, bool in_place,
+                             std::span<kernels::Device* const> ranks)
     : collective_(collective),
       in_place_(in_place),
       deadline_(setting.options.deadline_seconds),
-      lanes_(setting.platform, setting.platform.ranks(), deadline_),
+      lanes_(setting.platform, used(setting, ranks), deadline_),
       kept_group_(setting.group),
-      group_(connected(setting)),
+      group_(connected(setting, used(setting, ranks))),
       ranks_(static_cast<std::size_t>(group_->size())),
       extent_(collective, size_bytes, ranks_),
       inputs_(setting.options.seed) {

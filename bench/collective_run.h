@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "bench/benchmark.h"
@@ -13,8 +14,10 @@ namespace claimcheck::bench {
 
 class CollectiveRun {
  public:
-  // Throws unsupported where there is one rank only.
-  CollectiveRun(Setting& setting, kernels::Collective collective, std::size_t size_bytes, bool in_place);
+  // Between all ranks, or these of this process and those that the others give. Throws unsupported where there is one
+  // rank only.
+  CollectiveRun(Setting& setting, kernels::Collective collective, std::size_t size_bytes, bool in_place,
+                std::span<kernels::Device* const> ranks = {});
 
   Iteration iterate();
 

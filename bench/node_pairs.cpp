@@ -45,6 +45,12 @@ std::set<int> better_nodes(int nodes, std::span<const PairRate> rates) {
   return {order.begin(), order.begin() + half};
 }
 
+double drop_of(std::vector<double> values, double middle, double least_drop) {
+  for (double& value : values) value = std::abs(value - middle);
+  const double spread = middle > 0 ? median_of(std::move(values)) / middle : 0;
+  return std::clamp(deviations_to_outlier * spread, least_drop, std::max(least_drop, most_drop));
+}
+
 // Slow pairs that a node has with others than those in `without`, and all it has with them.
 struct Count {
   int slow = 0;
@@ -124,9 +130,7 @@ Level level_of(int nodes, std::span<const PairRate> rates, double least_drop) {
   }
   Level level;
   level.rate = median_of(values);
-  for (double& value : values) value = std::abs(value - level.rate);
-  const double spread = level.rate > 0 ? median_of(values) / level.rate : 0;
-  level.drop = std::clamp(deviations_to_outlier * spread, least_drop, std::max(least_drop, most_drop));
+  level.drop = drop_of(values, level.rate, least_drop);
   std::stable_sort(between.begin(), between.end(), [&](const PairRate& a, const PairRate& b) {
     return std::abs(a.rate - level.rate) < std::abs(b.rate - level.rate);
   });
@@ -189,6 +193,16 @@ double kept_at_once(std::span<const PairRate> rates, const Level& level, std::sp
     if (together && apart && *apart > 0) shares.push_back(*together / *apart);
   }
   return median_of(shares);
+}
+
+std::vector<std::size_t> slow_ones(std::span<const double> rates, double least_drop) {
+  const std::vector<double> values(rates.begin(), rates.end());
+  const double middle = median_of(values);
+  const double limit = middle * (1 - drop_of(values, middle, least_drop));
+  std::vector<std::size_t> slow;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    if (rates[i] < limit) slow.push_back(i);
+  return slow;
 }
 
 std::string sentence(const Verdict& verdict, int nodes, const std::string& of) {

@@ -79,6 +79,9 @@ Verdict find_guilty(int nodes, std::span<const PairRate> rates, const Level& lev
 // The median of rate at once / rate alone over the healthy pairs; 0 where none was measured alone.
 double kept_at_once(std::span<const PairRate> rates, const Level& level, std::span<const PairRate> alone);
 
+// What is below the median of all by the same rule, by position: of things that fail one by one, as rails do.
+std::vector<std::size_t> slow_ones(std::span<const double> rates, double least_drop);
+
 // One sentence. `of` is what was measured: "bandwidth", "latency".
 std::string sentence(const Verdict& verdict, int nodes, const std::string& of);
 

@@ -171,9 +171,17 @@ std::vector<std::string> MpiWorld::gather(const std::string& mine) {
 }
 
 PhaseReports MpiWorld::end_phase(std::optional<std::string> failed) {
+  if (dead_) leave_time_to_process_0();
   const double bytes = failed ? static_cast<double>(failed->size()) : 0;
   const Meeting meeting = meet(Call::end_phase, bytes, failed.has_value());
   return meeting.failed ? exchange_reports(failed) : PhaseReports{};
+}
+
+// The launcher ends all when a process goes that has not finished MPI, and process 0 may still be waiting in vain, as
+// this one did, and then print what it has.
+void MpiWorld::leave_time_to_process_0() const {
+  constexpr Duration to_print{5};
+  if (process_ != 0) std::this_thread::sleep_for(deadline_ + to_print);
 }
 
 // The largest text is agreed upon again: what others brought to the meeting may have been another kind of number.
@@ -321,9 +329,11 @@ std::string MpiWorld::who_is_missing() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } while (!missing.empty() && Clock::now() < end);
   if (missing.empty()) return "another process";
-  const int first = missing.front();
-  const std::string where = fmt::format("process {} on node {}", first, node_of(first));
-  return missing.size() == 1 ? where : fmt::format("{} and {} others", where, missing.size() - 1);
+  constexpr std::size_t most_named = 4;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(most_named, missing.size()); ++i)
+    names += fmt::format("{}process {} on node {}", i == 0 ? "" : ", ", missing[i], node_of(missing[i]));
+  return missing.size() <= most_named ? names : fmt::format("{} and {} others", names, missing.size() - most_named);
 }
 
 }  // namespace claimcheck::kernels

@@ -52,6 +52,7 @@ class MpiWorld final : public World {
   std::vector<std::string> all_texts(const std::string& mine, double longest);
   PhaseReports exchange_reports(const std::optional<std::string>& failure);
   [[noreturn]] void throw_reports();
+  void leave_time_to_process_0() const;
 
   template <class Begin>
   ClaimcheckMpiRequest begin(Begin begin);
