@@ -272,6 +272,15 @@ json NodeSweep::odd_transports() const {
   return odd;
 }
 
+// A suspect that was cleared stands with what it reached alone; all others as measured, all nodes at work.
+const PairReading& NodeSweep::shown(const Found& found, double rate, const PairReading& at_once) const {
+  const std::vector<PairRate>& slow = found.verdict.slow;
+  const bool cleared = rate < found.level.limit() && std::none_of(slow.begin(), slow.end(), [&](const PairRate& one) {
+                         return one.pair == at_once.pair;
+                       });
+  return cleared ? last_of(at_once.pair) : at_once;
+}
+
 json NodeSweep::evidence() const {
   const auto nodes = static_cast<std::size_t>(setting_.world.nodes());
   const json row = std::vector<json>(nodes);
@@ -281,8 +290,10 @@ json NodeSweep::evidence() const {
   for (const PairReading& one : at_once_)
     for (const auto& [from, to] :
          {std::pair(one.pair.first, one.pair.second), std::pair(one.pair.second, one.pair.first)}) {
-      gbps[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] = one.busbw_gbps;
-      us[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] = one.latency_us;
+      gbps[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] =
+          shown(bandwidth_, one.busbw_gbps, one).busbw_gbps;
+      us[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)] =
+          shown(latency_, 1 / one.latency_us, one).latency_us;
       of_node[static_cast<std::size_t>(from)].push_back(one.busbw_gbps);
     }
   json evidence = {{"verdict", verdict_text()},
@@ -303,8 +314,8 @@ json NodeSweep::evidence() const {
   if (bandwidth_.kept_at_once > 0) evidence["kept_at_once"] = bandwidth_.kept_at_once;
   if (json odd = odd_transports(); !odd.empty()) evidence["other_transports"] = std::move(odd);
   if (nodes <= most_shown_nodes) {
-    evidence["node_matrix_gbps"] = std::move(gbps);
-    evidence["node_matrix_us"] = std::move(us);
+    evidence["matrix_gbps"] = std::move(gbps);
+    evidence["matrix_us"] = std::move(us);
   }
   return evidence;
 }

@@ -78,6 +78,7 @@ class NodeSweep {
   PairReading measure_own(const NodePair& pair);
   std::vector<PairReading> share(const std::vector<NodePair>& pairs, const std::optional<PairReading>& mine);
   const PairReading& last_of(const NodePair& pair) const;
+  const PairReading& shown(const Found& found, double rate, const PairReading& at_once) const;
   void refuse_failures() const;
   static NodePair slowest_of(const Verdict& verdict, const std::vector<PairRate>& rates);
   void connect();

@@ -85,14 +85,15 @@ std::string nodes_text(const Document& document, const ReportOptions& options) {
   for (const Measurement& measurement : document.measurements) {
     // A latency measured beside shares the evidence and has a matrix of its own in it.
     const bool rate = measurement.unit == "GB/s";
-    const json matrix = of(measurement, rate ? "node_matrix_gbps" : "node_matrix_us");
+    const json matrix = of(measurement, rate ? "matrix_gbps" : "matrix_us");
     const json medians = of(measurement, "node_medians_gbps");
-    const bool large = rate && medians.is_array() && medians.size() > most_columns;
+    if (!medians.is_array()) continue;  // a matrix of devices
+    const bool large = rate && medians.size() > most_columns;
     if (!is_square(matrix) && !large) continue;
     const json limit = of(measurement, "slow_below_gbps");
     const double slow = rate && limit.is_number() ? limit.get<double>() : 0;
     const Metric* metric = find_metric(measurement.metric);
-    out += fmt::format(" {}, {}, all nodes at work at once\n", metric == nullptr ? measurement.metric : metric->name,
+    out += fmt::format(" {}, {}, every two nodes\n", metric == nullptr ? measurement.metric : metric->name,
                        measurement.unit);
     out += large ? medians_text(medians, slow, options) : matrix_text(matrix, slow, options);
     if (!rate) continue;

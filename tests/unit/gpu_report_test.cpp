@@ -173,22 +173,23 @@ Document with_nodes(const json& evidence) {
 
 TEST(nodes_text, the_matrix_of_nodes_names_the_guilty_once) {
   const Document document =
-      with_nodes({{"node_matrix_gbps", {{nullptr, 46.1, 20.5}, {46.1, nullptr, 20.1}, {20.5, 20.1, nullptr}}},
-                  {"node_matrix_us", {{nullptr, 31, 32}, {31, nullptr, 33}, {32, 33, nullptr}}},
+      with_nodes({{"matrix_gbps", {{nullptr, 46.1, 20.5}, {46.1, nullptr, 20.1}, {20.5, 20.1, nullptr}}},
+                  {"matrix_us", {{nullptr, 31, 32}, {31, nullptr, 33}, {32, 33, nullptr}}},
                   {"node_medians_gbps", {33.3, 33.1, 20.3}},
                   {"slow_below_gbps", 41.5},
                   {"measured_again", {{{"nodes", {0, 2}}, {"alone_gbps", 20.7}}, {{"nodes", {1}}}}},
                   {"verdict", "node 2 is slow (bandwidth with 2 of 2 nodes)"}});
   const std::string text = report::nodes_text(document, {});
-  EXPECT_THAT(text, HasSubstr(" two nodes, all-reduce, GB/s, all nodes at work at once\n"));
+  EXPECT_THAT(text, HasSubstr(" two nodes, all-reduce, GB/s, every two nodes\n"));
   EXPECT_THAT(text, HasSubstr("    1  46.1     -  20.1\n"));
   EXPECT_THAT(text, HasSubstr(" alone     0-2 20.7\n"));
-  EXPECT_THAT(text, HasSubstr(" two nodes, latency, us, all nodes at work at once\n"));
-  EXPECT_THAT(text, HasSubstr("    2  32  33   -\n"));
+  EXPECT_THAT(text, HasSubstr(" two nodes, latency, us, every two nodes\n"));
+  EXPECT_THAT(text, HasSubstr("    2  32.0  33.0     -\n"));
   const std::size_t verdict = text.find(" verdict   node 2 is slow (bandwidth with 2 of 2 nodes)\n");
   EXPECT_NE(verdict, std::string::npos);
   EXPECT_EQ(text.find("verdict", verdict + 10), std::string::npos);
   EXPECT_THAT(render_text(document, {}), HasSubstr("NODES\n two nodes"));
+  EXPECT_THAT(report::links_text(document, {}), IsEmpty()) << "these are no devices";
   ReportOptions colours;
   colours.colour = true;
   EXPECT_THAT(report::nodes_text(document, colours), HasSubstr(paint("20.1", Colour::bad, true)));
@@ -204,12 +205,11 @@ TEST(nodes_text, of_many_nodes_the_slowest_are_listed) {
 }
 
 TEST(nodes_text, what_is_of_another_shape_is_left_out) {
-  EXPECT_THAT(
-      report::nodes_text(with_nodes({{"node_matrix_gbps", {{nullptr, 1}, {2}}}, {"node_medians_gbps", "many"}}), {}),
-      IsEmpty());
-  const std::string text =
-      report::nodes_text(with_nodes({{"node_matrix_gbps", {{nullptr, "x"}, {2, nullptr}}}, {"verdict", 7}}), {});
-  EXPECT_THAT(text, HasSubstr("    0  -  -\n"));
+  EXPECT_THAT(report::nodes_text(with_nodes({{"matrix_gbps", {{nullptr, 1}, {2}}}, {"node_medians_gbps", "many"}}), {}),
+              IsEmpty());
+  const std::string text = report::nodes_text(
+      with_nodes({{"matrix_gbps", {{nullptr, "x"}, {2, nullptr}}}, {"node_medians_gbps", {1, 2}}, {"verdict", 7}}), {});
+  EXPECT_THAT(text, HasSubstr("    1  2.00  -\n"));
   EXPECT_THAT(text, Not(HasSubstr("verdict")));
 }
 
