@@ -10,9 +10,10 @@ constexpr const char* latency_metric = "network.pair.latency.us";
 
 std::vector<Case> cases(kernels::Platform& platform, const Options& options) {
   require_nodes(options);
-  // Connecting takes a group of GPUs seconds. Rounds, pairs to compare with, and the pairs of one bad node.
-  const double pair_seconds = is_gpu(platform) ? 3 : 0.5;
-  return {{.label = "", .setup_seconds = pair_seconds * (2 * options.nodes + 3)}};
+  // Connecting takes a group of GPUs seconds. Rounds, and twice alone pairs to compare with and those of one bad node.
+  const double pair_seconds = is_gpu(platform) ? 3 : 1;
+  const int pairs = options.nodes < 3 ? 3 : 3 * options.nodes + 6;
+  return {{.label = "", .setup_seconds = pair_seconds * pairs}};
 }
 
 Prepared prepare(Setting& setting) {

@@ -314,8 +314,8 @@ json NodeSweep::evidence() const {
   if (bandwidth_.kept_at_once > 0) evidence["kept_at_once"] = bandwidth_.kept_at_once;
   if (json odd = odd_transports(); !odd.empty()) evidence["other_transports"] = std::move(odd);
   if (nodes <= most_shown_nodes) {
-    evidence["matrix_gbps"] = std::move(gbps);
-    evidence["matrix_us"] = std::move(us);
+    evidence["node_matrix_gbps"] = std::move(gbps);
+    evidence["node_matrix_us"] = std::move(us);
   }
   return evidence;
 }

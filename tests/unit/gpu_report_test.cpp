@@ -173,8 +173,8 @@ Document with_nodes(const json& evidence) {
 
 TEST(nodes_text, the_matrix_of_nodes_names_the_guilty_once) {
   const Document document =
-      with_nodes({{"matrix_gbps", {{nullptr, 46.1, 20.5}, {46.1, nullptr, 20.1}, {20.5, 20.1, nullptr}}},
-                  {"matrix_us", {{nullptr, 31, 32}, {31, nullptr, 33}, {32, 33, nullptr}}},
+      with_nodes({{"node_matrix_gbps", {{nullptr, 46.1, 20.5}, {46.1, nullptr, 20.1}, {20.5, 20.1, nullptr}}},
+                  {"node_matrix_us", {{nullptr, 31, 32}, {31, nullptr, 33}, {32, 33, nullptr}}},
                   {"node_medians_gbps", {33.3, 33.1, 20.3}},
                   {"slow_below_gbps", 41.5},
                   {"measured_again", {{{"nodes", {0, 2}}, {"alone_gbps", 20.7}}, {{"nodes", {1}}}}},
@@ -205,10 +205,12 @@ TEST(nodes_text, of_many_nodes_the_slowest_are_listed) {
 }
 
 TEST(nodes_text, what_is_of_another_shape_is_left_out) {
-  EXPECT_THAT(report::nodes_text(with_nodes({{"matrix_gbps", {{nullptr, 1}, {2}}}, {"node_medians_gbps", "many"}}), {}),
-              IsEmpty());
+  EXPECT_THAT(
+      report::nodes_text(with_nodes({{"node_matrix_gbps", {{nullptr, 1}, {2}}}, {"node_medians_gbps", "many"}}), {}),
+      IsEmpty());
   const std::string text = report::nodes_text(
-      with_nodes({{"matrix_gbps", {{nullptr, "x"}, {2, nullptr}}}, {"node_medians_gbps", {1, 2}}, {"verdict", 7}}), {});
+      with_nodes({{"node_matrix_gbps", {{nullptr, "x"}, {2, nullptr}}}, {"node_medians_gbps", {1, 2}}, {"verdict", 7}}),
+      {});
   EXPECT_THAT(text, HasSubstr("    1  2.00  -\n"));
   EXPECT_THAT(text, Not(HasSubstr("verdict")));
 }
