@@ -73,7 +73,7 @@ cuda12() {
   heading "CUDA 12.4"
   local home
   home=$(scripts/toolkit.sh 12)
-  CUDACXX=$home/bin/nvcc CUDA_HOME=$home scripts/build.sh cuda12 "$(strict)" -- workers virtual_platform
+  CUDACXX=$home/bin/nvcc CUDA_HOME=$home scripts/build.sh cuda12 "$(strict)" -- claimcheck workers virtual_platform
   ctest --preset cuda12 -j "$jobs" -R '^virtual[.]'
 }
 
