@@ -102,11 +102,11 @@ class Sensors(unittest.TestCase):
             return run.measurements[0]["evidence"]["devices"][0]
 
     def test_readings_are_attached(self):
-        evidence = self.evidence({"gpu": {"throttle_reasons": ["sw_power_cap", "hw_thermal"]}})
+        evidence = self.evidence({"gpu": {"throttle_reasons": ["sw_power_cap", "hw_thermal_slowdown"]}})
         wanted = {"power_w": 690, "temperature_c": 62, "memory_temperature_c": 71, "sm_clock_mhz": 1755,
                   "memory_clock_mhz": 2619, "pcie_generation": 5, "throttle_mask": 0x44}
         self.assertEqual({key: evidence[key] for key in wanted}, wanted)
-        self.assertIn("hw_thermal", evidence["throttle_reasons"])
+        self.assertIn("hw_thermal_slowdown", evidence["throttle_reasons"])
 
     def test_a_lie_is_recorded_as_told(self):
         evidence = self.evidence({"gpu": {"lying_sensors": {"power_watts": 123, "sm_clock_mhz": 10}}})

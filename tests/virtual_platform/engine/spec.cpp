@@ -93,6 +93,12 @@ Gpu read_gpu(const json& object, const std::string& pointer, int index, int node
   read_figures(fields, gpu);
   read_sensors(fields, gpu);
   fields.finish();
+  for (const std::string& reason : gpu.throttle_reasons) {
+    expect_one_of(reason,
+                  {"gpu_idle", "applications_clocks", "sw_power_cap", "hw_slowdown", "sync_boost",
+                   "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake"},
+                  pointer + "/throttle_reasons");
+  }
   expect_one_of(gpu.ecc, {"enabled", "disabled", "unsupported"}, pointer + "/ecc");
   expect_one_of(gpu.persistence, {"enabled", "disabled"}, pointer + "/persistence");
   expect_one_of(gpu.virtualization, {"none", "passthrough", "vgpu"}, pointer + "/virtualization");
@@ -209,7 +215,8 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("and_later", fault.and_later);
   fields.read("everywhere", fault.everywhere);
   fields.finish();
-  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed"}, pointer + "/kind");
+  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed"},
+                pointer + "/kind");
   expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective", "nccl"}, pointer + "/operation");
   return fault;
 }

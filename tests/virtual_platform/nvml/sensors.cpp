@@ -26,8 +26,8 @@ constexpr std::array<std::pair<const char*, unsigned long long>, 8> reasons = {{
                                                                                 {"sw_power_cap", 0x4},
                                                                                 {"hw_slowdown", 0x8},
                                                                                 {"sync_boost", 0x10},
-                                                                                {"sw_thermal", 0x20},
-                                                                                {"hw_thermal", 0x40},
+                                                                                {"sw_thermal_slowdown", 0x20},
+                                                                                {"hw_thermal_slowdown", 0x40},
                                                                                 {"hw_power_brake", 0x80}}};
 
 unsigned long long reason_mask(const Gpu& gpu) {
