@@ -33,7 +33,7 @@ struct Options {
   std::string checkpoint_directory;     // where checkpoints are saved as well; empty: nowhere else
   double deadline_seconds = 60;         // of one wait
   int processes = 1;                    // of this run, each with as many ranks as this one
-  int nodes = 1;                        // of this run
+  int nodes = 1;                        // of this run, each with as many processes
 };
 
 // One instance of a benchmark: "gemm.fp32/n:4096" is benchmark "gemm.fp32" with label "n:4096" and value 4096.
@@ -68,6 +68,7 @@ struct Iteration {
   double busy_seconds = 0;
   // The same by the host's clock, where the work was held back first; 0: what the call of run() took.
   double host_seconds = 0;
+  bool idle = false;  // this process had no part in it; others had, and their seconds count
 
   double whole_seconds() const { return busy_seconds > seconds ? busy_seconds : seconds; }
 };

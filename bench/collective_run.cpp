@@ -15,25 +15,25 @@ using kernels::Slice;
 
 namespace {
 
-std::span<kernels::Device* const> used(Setting& setting, std::span<kernels::Device* const> ranks) {
-  return ranks.empty() ? setting.platform.ranks() : ranks;
-}
-
-std::shared_ptr<kernels::Group> connected(Setting& setting, std::span<kernels::Device* const> ranks) {
-  if (!setting.group) setting.group = setting.platform.make_group(ranks, setting.world);
-  return setting.group;
+std::shared_ptr<kernels::Group> connected(Setting& setting, std::span<kernels::Device* const> devices,
+                                          std::shared_ptr<kernels::Group>& group) {
+  if (!group) group = setting.platform.make_group(devices, setting.world);
+  return group;
 }
 
 }  // namespace
 
+CollectiveRun::CollectiveRun(Setting& setting, Collective collective, std::size_t size_bytes, bool in_place)
+    : CollectiveRun(setting, collective, size_bytes, in_place, setting.platform.ranks(), setting.group) {}
+
 CollectiveRun::CollectiveRun(Setting& setting, Collective collective, std::size_t size_bytes, bool in_place,
-                             std::span<kernels::Device* const> ranks)
+                             std::span<kernels::Device* const> devices, std::shared_ptr<kernels::Group>& group)
     : collective_(collective),
       in_place_(in_place),
       deadline_(setting.options.deadline_seconds),
-      lanes_(setting.platform, used(setting, ranks), deadline_),
-      kept_group_(setting.group),
-      group_(connected(setting, used(setting, ranks))),
+      lanes_(setting.platform, devices, deadline_),
+      kept_group_(group),
+      group_(connected(setting, devices, group)),
       ranks_(static_cast<std::size_t>(group_->size())),
       extent_(collective, size_bytes, ranks_),
       inputs_(setting.options.seed) {
@@ -62,6 +62,8 @@ void CollectiveRun::allocate(std::size_t lane) {
 
 Iteration CollectiveRun::iterate() {
   Iteration iteration;  // all ranks take part in one thing: no value of each device
+  iteration.idle = lanes_.size() == 0;
+  if (iteration.idle) return iteration;
   try {
     if (in_place_) {
       iteration.busy_seconds = slowest(lanes_.run([this](std::size_t lane, kernels::Stream& stream) {
@@ -98,6 +100,7 @@ void CollectiveRun::verify() {
   std::vector<std::vector<Stretch>> of_lanes;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
     of_lanes.push_back(stretches(collective_, rank_of(lane), ranks_, extent_.count));
+  if (of_lanes.empty()) return;
   // Lane after lane within a piece: they want the same inputs, which are kept for a while.
   for (std::size_t number = 0; number < of_lanes[0].size(); ++number)
     for (const std::size_t done : checked_pieces(of_lanes[0][number].length, of_lanes[0].size()))
@@ -129,6 +132,7 @@ void CollectiveRun::verify(std::size_t lane, const Stretch& stretch, std::size_t
 }
 
 void CollectiveRun::spoil() {
+  if (lanes_.size() == 0) return;
   const std::size_t lane = lanes_.size() - 1;
   flip_bit(lanes_.device(lane), lanes_.stream(lane), *received_[lane], (extent_.receive - 1) * element_bytes + 3, 4);
 }

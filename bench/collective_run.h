@@ -14,10 +14,12 @@ namespace claimcheck::bench {
 
 class CollectiveRun {
  public:
-  // Between all ranks, or these of this process and those that the others give. Throws unsupported where there is one
-  // rank only.
+  // Between all ranks. Throws unsupported where there is one rank only.
+  CollectiveRun(Setting& setting, kernels::Collective collective, std::size_t size_bytes, bool in_place);
+  // Between some of all processes: `devices` of this one, maybe none. `group` is of them, made where it is null, and
+  // outlives this.
   CollectiveRun(Setting& setting, kernels::Collective collective, std::size_t size_bytes, bool in_place,
-                std::span<kernels::Device* const> ranks = {});
+                std::span<kernels::Device* const> devices, std::shared_ptr<kernels::Group>& group);
 
   Iteration iterate();
 
@@ -44,7 +46,7 @@ class CollectiveRun {
   bool in_place_;
   kernels::Duration deadline_;
   Lanes lanes_;
-  std::shared_ptr<kernels::Group>& kept_group_;  // of the session: dropped when it has failed
+  std::shared_ptr<kernels::Group>& kept_group_;  // dropped when it has failed
   std::shared_ptr<kernels::Group> group_;
   std::size_t ranks_;
   Extent extent_;

@@ -92,7 +92,9 @@ void Lanes::wait() {
   for (const Lane& lane : lanes_) lane.stream->wait(deadline_);
 }
 
-double slowest(std::span<const double> seconds) { return *std::max_element(seconds.begin(), seconds.end()); }
+double slowest(std::span<const double> seconds) {
+  return seconds.empty() ? 0 : *std::max_element(seconds.begin(), seconds.end());
+}
 
 double wanted_seconds(const Options& options) { return std::min(2e-3, options.min_time_seconds / 50); }
 

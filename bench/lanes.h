@@ -51,7 +51,7 @@ class Lanes {
   double host_seconds_ = 0;
 };
 
-double slowest(std::span<const double> seconds);
+double slowest(std::span<const double> seconds);  // 0: of none
 
 // How long an iteration should last, so that starting it (microseconds) is small against it: 2 ms, or a fiftieth of a
 // repetition where those are turned down.

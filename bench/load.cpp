@@ -19,6 +19,8 @@ LoadRun::LoadRun(Setting& setting, std::span<kernels::Device* const> devices, co
 
 Iteration LoadRun::iterate(std::size_t count) {
   Iteration iteration;
+  iteration.idle = loads_.empty();
+  if (iteration.idle) return iteration;
   iteration.device_seconds = lanes_.run(
       [this](std::size_t lane, kernels::Stream& stream) {
         for (int pass = 0; pass < passes_; ++pass) loads_[lane]->enqueue(stream);
@@ -33,16 +35,20 @@ void LoadRun::verify() {
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) loads_[lane]->verify(lanes_.stream(lane));
 }
 
-void LoadRun::spoil() { loads_.back()->spoil(lanes_.stream(lanes_.size() - 1)); }
+void LoadRun::spoil() {
+  if (!loads_.empty()) loads_.back()->spoil(lanes_.stream(lanes_.size() - 1));
+}
+
+double LoadRun::work() const { return loads_.empty() ? 0 : passes_ * loads_[0]->work(); }
 
 nlohmann::json LoadRun::conditions() const {
-  nlohmann::json conditions = loads_[0]->conditions();
+  nlohmann::json conditions = loads_.empty() ? nlohmann::json::object() : loads_[0]->conditions();
   conditions["passes"] = passes_;
   return conditions;
 }
 
 nlohmann::json LoadRun::evidence() const {
-  const kernels::Facts facts = loads_[0]->facts();
+  const kernels::Facts facts = loads_.empty() ? kernels::Facts{} : loads_[0]->facts();
   return facts.empty() ? nlohmann::json::object() : nlohmann::json{{"implementation", to_json(facts)}};
 }
 

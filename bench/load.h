@@ -29,7 +29,8 @@ class LoadRun {
  public:
   using Make = std::function<std::unique_ptr<Load>(kernels::Device& device, kernels::Stream& stream, std::size_t lane)>;
 
-  // Makes a load for every device and finds how many passes make an iteration.
+  // Makes a load for every device and finds how many passes make an iteration. Without devices it does nothing, but is
+  // made by a process whose ranks wait while those of others work.
   LoadRun(Setting& setting, std::span<kernels::Device* const> devices, const Make& make);
 
   // One iteration on the first `count` devices, on all by default.
@@ -39,7 +40,7 @@ class LoadRun {
 
   std::size_t size() const { return lanes_.size(); }
   std::vector<kernels::Device*> devices() const { return lanes_.devices(); }
-  double work() const { return passes_ * loads_[0]->work(); }  // of one iteration and device
+  double work() const;  // of one iteration and device
   nlohmann::json conditions() const;
   nlohmann::json evidence() const;
 

@@ -100,7 +100,7 @@ void RailRun::connect(std::size_t round, const NodePair& nodes) {
     Setting of_rail{setting_.platform, *rail->part, setting_.options, setting_.chosen, rail->group};
     rail->run =
         std::make_unique<CollectiveRun>(of_rail, kernels::Collective::send_receive, static_cast<std::size_t>(bytes_),
-                                        false, std::span(devices_).subspan(device, 1));
+                                        false, std::span(devices_).subspan(device, 1), rail->group);
     own_.push_back(std::move(rail));
   }
 }

@@ -1,63 +1,55 @@
-// Weak scaling: the same work on one rank alone and on several at once, in turn within every iteration.
+// Weak scaling: the same work on one rank alone and on several at once, of one process or many, in turn within every
+// iteration.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "bench/gemm_load.h"
 #include "bench/memory_load.h"
+#include "bench/participants.h"
 
 namespace claimcheck::bench {
 namespace {
 
 using kernels::DataType;
 
-std::vector<Case> cases(kernels::Platform& platform, const Options&) {
-  const auto all = static_cast<std::int64_t>(platform.ranks().size());
+std::vector<Case> cases(kernels::Platform& platform, const Options& options) {
+  const std::vector<std::int64_t> counts = rank_counts(platform, options);
   std::vector<Case> result;
-  for (std::int64_t ranks = 1; ranks < all; ranks *= 2)
-    result.push_back({.label = fmt::format("ranks:{}", ranks), .value = ranks, .quick = false});
-  result.push_back({.label = fmt::format("ranks:{}", all), .value = all});
+  for (const std::int64_t ranks : counts)
+    result.push_back({.label = fmt::format("ranks:{}", ranks), .value = ranks, .quick = ranks == counts.back()});
   return result;
 }
 
-// Seconds each rank took, added up: says which one holds the others back.
-struct Totals {
-  std::vector<double> seconds;
-
-  nlohmann::json evidence(const std::vector<kernels::Device*>& devices) const {
-    const auto slow = std::max_element(seconds.begin(), seconds.end());
-    const auto rank = static_cast<std::size_t>(slow - seconds.begin());
-    const double fastest = *std::min_element(seconds.begin(), seconds.end());
-    return {
-        {"slowest_rank", {{"rank", rank}, {"name", devices[rank]->facts().name}, {"times_fastest", *slow / fastest}}}};
-  }
-};
-
 Prepared prepare(Setting& setting, const std::string& id, const LoadRun::Make& make) {
-  const auto count = static_cast<std::size_t>(setting.chosen.value);
-  const auto run = std::make_shared<LoadRun>(setting, setting.platform.ranks().first(count), make);
-  const auto totals = std::make_shared<Totals>();
-  totals->seconds.resize(count, 0.0);
+  const Participants participants = first_ranks(setting, static_cast<std::size_t>(setting.chosen.value));
+  const auto run = std::make_shared<LoadRun>(setting, participants.here, make);
+  const auto totals = std::make_shared<std::vector<double>>(participants.here.size(), 0.0);
   const std::string efficiency = id + ".efficiency";
+  kernels::World& world = setting.world;
 
   Prepared prepared = prepared_from(run);
-  prepared.work = static_cast<double>(count) * run->work();
-  prepared.conditions["ranks"] = count;
-  prepared.run = [run, totals, efficiency] {
-    const Iteration single = run->iterate(1);
-    const double alone = single.seconds;
+  prepared.work = static_cast<double>(participants.ranks) * run->work();
+  participants.describe(prepared.conditions);
+  prepared.run = [run, totals, efficiency, &world] {
+    // The first rank alone: the others wait until its time is told.
+    const Iteration single = world.process() == 0 ? run->iterate(1) : Iteration{};
+    const double alone = world.max(single.seconds);
     const Iteration together = run->iterate();
-    for (std::size_t rank = 0; rank < run->size(); ++rank) totals->seconds[rank] += together.device_seconds[rank];
+    for (std::size_t rank = 0; rank < run->size(); ++rank) (*totals)[rank] += together.device_seconds[rank];
     Iteration iteration;  // without device_seconds: its value is the total, not one of a device
+    iteration.idle = together.idle;
     iteration.seconds = together.seconds;
-    iteration.busy_seconds = alone + together.seconds;
-    iteration.host_seconds = single.host_seconds + together.host_seconds;
-    iteration.also = {{efficiency, alone / together.seconds}};
+    const double slowest = world.max(together.seconds);
+    iteration.busy_seconds = alone + slowest;
+    // Who only waited has no clocks to compare.
+    iteration.host_seconds = together.idle ? iteration.busy_seconds : single.host_seconds + together.host_seconds;
+    iteration.also = {{efficiency, alone / slowest}};
     return iteration;
   };
-  prepared.evidence = [run, totals] {
+  prepared.evidence = [run, totals, participants, &world] {
     nlohmann::json evidence = run->evidence();
-    evidence.update(totals->evidence(run->devices()));
+    evidence.update(slowest_rank(world, participants, *totals));
     return evidence;
   };
   return prepared;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/participants.h"
 #include "bench/training_run.h"
 
 namespace claimcheck::bench {
@@ -86,20 +87,21 @@ std::shared_ptr<kernels::Group> group_of(Setting& setting) {
   return setting.group;
 }
 
-Prepared prepared_from(const std::shared_ptr<TrainingRun>& run) {
-  Prepared prepared;
-  prepared.verify = [run] { run->verify(); };
-  prepared.spoil = [run] { run->spoil(); };
-  prepared.devices = run->devices();
-  prepared.conditions = run->conditions();
-  prepared.evidence = [run] { return run->evidence(); };
-  return prepared;
+// Called by all processes at once, without a run by one that has no part in it.
+void verify_together(kernels::World& world, TrainingRun* run) {
+  if (run != nullptr) run->verify();
+  TrainingRun::compare(world.gather(run != nullptr ? run->digest() : ""), world);
 }
 
 Prepared prepare_step(Setting& setting) {
   const TransformerShape shape = fitted(setting, preset_of(setting.chosen).shape, limit_of_rank(setting));
   const auto run = std::make_shared<TrainingRun>(setting, setting.platform.ranks(), shape, group_of(setting));
-  Prepared prepared = prepared_from(run);
+  Prepared prepared;
+  prepared.verify = [run, &world = setting.world] { verify_together(world, run.get()); };
+  prepared.spoil = [run] { run->spoil(); };
+  prepared.devices = run->devices();
+  prepared.conditions = run->conditions();
+  prepared.evidence = [run] { return run->evidence(); };
   prepared.work = shape.step_flop();  // of a device
   prepared.run = [run] {
     const TrainingRun::Step step = run->step();
@@ -116,14 +118,24 @@ Prepared prepare_step(Setting& setting) {
   return prepared;
 }
 
-// One rank alone and all together, in turn. Weak: each has the same batch in both; strong: the batch that one rank has
-// alone is shared among all.
-Prepared prepare_scaling(Setting& setting, bool strong) {
-  const auto ranks = static_cast<std::int64_t>(setting.platform.ranks().size());
-  if (setting.world.processes() > 1)
-    throw kernels::unsupported("one process must have all ranks, so that one of them can also work alone",
-                               "start one process to compare");
-  if (ranks < 2) throw kernels::unsupported("there is one rank only, nothing to compare it with");
+// Of the model that is quickest, 2, 4, ... ranks and whole nodes; of all models, all ranks.
+std::vector<Case> scaling_cases(kernels::Platform& platform, const Options& options) {
+  const std::vector<std::int64_t> counts = rank_counts(platform, options, 2);
+  if (counts.empty()) throw kernels::unsupported("there is one rank only, nothing to compare it with");
+  std::vector<Case> result;
+  for (const Case& model : cases_of(platform, options))
+    for (const std::int64_t ranks : counts) {
+      const bool all = ranks == counts.back();
+      if (!all && !result.empty() && result.front().value != model.value) continue;
+      result.push_back(model);
+      result.back().variant = std::to_string(ranks);
+      if (!all) result.back().label += fmt::format("/ranks:{}", ranks);
+    }
+  return result;
+}
+
+// The batch of one rank alone, and of each of several: the same (weak), or shared out among them (strong).
+std::pair<TransformerShape, TransformerShape> shapes(Setting& setting, std::int64_t ranks, bool strong) {
   TransformerShape shape = preset_of(setting.chosen).shape;
   if (strong) shape.batch = std::max(shape.batch, ranks);
   TransformerShape alone = fitted(setting, shape, limit_of_rank(setting) / 2);
@@ -133,21 +145,71 @@ Prepared prepare_scaling(Setting& setting, bool strong) {
         fmt::format("{} sequences, one for each rank, do not fit into one rank's memory", ranks));
   TransformerShape shared = alone;
   if (strong) shared.batch /= ranks;
-  const auto single = std::make_shared<TrainingRun>(setting, setting.platform.ranks().first(1), alone, nullptr);
-  const auto together = std::make_shared<TrainingRun>(setting, setting.platform.ranks(), shared, group_of(setting));
-  Prepared prepared = prepared_from(together);
+  return {alone, shared};
+}
+
+// The first rank alone and several together, in turn; a process whose ranks have no part in either waits.
+struct Compared {
+  Participants participants;
+  std::unique_ptr<TrainingRun> single;    // in the first process only
+  std::unique_ptr<TrainingRun> together;  // where a rank takes part
+  std::vector<double> seconds;            // of each rank here, in all
+
+  TrainingRun::Step step() {
+    const TrainingRun::Step taken = together->step();
+    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] += taken.device_seconds[i];
+    return taken;
+  }
+};
+
+std::shared_ptr<Compared> compared(Setting& setting, std::int64_t ranks, bool strong) {
+  const auto [alone, shared] = shapes(setting, ranks, strong);
+  const auto made = std::make_shared<Compared>();
+  made->participants = first_ranks(setting, static_cast<std::size_t>(ranks));
+  const std::span<kernels::Device* const> here = made->participants.here;
+  const bool all = ranks == rank_counts(setting.platform, setting.options).back();
+  const std::shared_ptr<kernels::Group> group =
+      all ? group_of(setting) : std::shared_ptr<kernels::Group>(setting.platform.make_group(here, setting.world));
+  made->seconds.resize(here.size(), 0.0);
+  if (setting.world.process() == 0)
+    made->single = std::make_unique<TrainingRun>(setting, here.first(1), alone, nullptr);
+  if (!here.empty()) made->together = std::make_unique<TrainingRun>(setting, here, shared, group);
+  return made;
+}
+
+Prepared prepare_scaling(Setting& setting, bool strong) {
+  const auto ranks = static_cast<std::int64_t>(std::stoll(setting.chosen.variant));
+  const std::shared_ptr<Compared> runs = compared(setting, ranks, strong);
+  kernels::World& world = setting.world;
+  Prepared prepared;
+  prepared.verify = [runs, &world] { verify_together(world, runs->together.get()); };
+  prepared.spoil = [runs] {
+    if (runs->together) runs->together->spoil();
+  };
+  if (runs->together) {
+    prepared.devices = runs->together->devices();
+    prepared.conditions = runs->together->conditions();
+    prepared.work = static_cast<double>(ranks * runs->together->shape().tokens());
+  }
+  runs->participants.describe(prepared.conditions);
   prepared.conditions["scaling"] = strong ? "strong" : "weak";
-  prepared.conditions["batch_alone"] = alone.batch;
-  prepared.work = static_cast<double>(ranks * shared.tokens());
+  if (runs->single) prepared.conditions["batch_alone"] = runs->single->shape().batch;
   const std::string efficiency = fmt::format("scaling.training.{}.efficiency", strong ? "strong" : "weak");
-  prepared.run = [single, together, efficiency, ranks, strong] {
-    const double before = single->step().seconds;
-    const TrainingRun::Step step = together->step();
+  prepared.run = [runs, efficiency, ranks, strong, &world] {
+    const double before = world.max(runs->single ? runs->single->step().seconds : 0);
     Iteration iteration;
-    iteration.seconds = step.seconds;
-    iteration.busy_seconds = before + step.seconds;
-    iteration.also = {{efficiency, before / step.seconds / (strong ? static_cast<double>(ranks) : 1)}};
+    iteration.idle = !runs->together;
+    if (runs->together) iteration.seconds = runs->step().seconds;
+    const double seconds = world.max(iteration.seconds);
+    iteration.busy_seconds = before + seconds;
+    if (iteration.idle) iteration.host_seconds = iteration.busy_seconds;  // it has no clocks to compare
+    iteration.also = {{efficiency, before / seconds / (strong ? static_cast<double>(ranks) : 1)}};
     return iteration;
+  };
+  prepared.evidence = [runs, &world] {
+    nlohmann::json evidence = runs->together ? runs->together->evidence() : nlohmann::json::object();
+    evidence.update(slowest_rank(world, runs->participants, runs->seconds));
+    return evidence;
   };
   return prepared;
 }
@@ -176,13 +238,13 @@ bool declare_scaling(bool strong) {
        .metric = "scaling.training." + kind + ".tokens_per_second",
        .unit = "tokens/s",
        .method = "scaling.training." + kind + "/1",
-       .summary = fmt::format("Training steps of all ranks together, compared with one alone ({} scaling).", kind),
+       .summary = fmt::format("Training steps of several ranks together, compared with one alone ({} scaling).", kind),
        .scope = Scope::ranks,
        .priority = 3,
        .quick = false,
        .setup_seconds = 3,
        .also = {{"scaling.training." + kind + ".efficiency", "1"}},
-       .cases = cases_of,
+       .cases = scaling_cases,
        .prepare = [strong](Setting& setting) { return prepare_scaling(setting, strong); }});
 }
 

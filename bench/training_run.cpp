@@ -20,21 +20,30 @@ namespace {
 constexpr float learning_rate = 0.01F;
 
 // What two ranks compare: any difference in any bit changes it.
-std::array<std::uint64_t, 2> digest(std::span<const std::byte> bytes) {
-  std::array<std::uint64_t, 2> sums{0xcbf29ce484222325U, bytes.size()};
+using Digest = std::array<std::uint64_t, 2>;
+constexpr Digest start_of_digest = {0xcbf29ce484222325U, 0};
+
+void add(Digest& digest, std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes) {
-    sums[0] = (sums[0] ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
-    sums[1] += sums[0];
+    digest[0] = (digest[0] ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
+    digest[1] += digest[0];
   }
-  return sums;
+}
+
+// Of each sum over the ranks something: the tail, the first and the last layer, the embedding, up to 4 Mi weights each.
+std::vector<ParameterSpan> looked_at(const ParameterLayout& parameters) {
+  constexpr std::int64_t most = std::int64_t{1} << 22;
+  std::vector<ParameterSpan> spans = {parameters.tail, parameters.layers.back().all, parameters.embedding};
+  if (parameters.layers.size() > 1) spans.push_back(parameters.layers.front().all);
+  for (ParameterSpan& span : spans) span.count = std::min(span.count, most);
+  return spans;
 }
 
 }  // namespace
 
 TrainingRun::TrainingRun(Setting& setting, std::span<kernels::Device* const> devices, const TransformerShape& shape,
                          std::shared_ptr<kernels::Group> group)
-    : world_(setting.world),
-      deadline_(setting.options.deadline_seconds),
+    : deadline_(setting.options.deadline_seconds),
       lanes_(setting.platform, devices, deadline_),
       kept_group_(setting.group),
       group_(std::move(group)),
@@ -127,29 +136,38 @@ void TrainingRun::verify() {
     throw kernels::wrong_result(
         fmt::format("the loss rose from {:.4f} to {:.4f} in {} steps on a text that never changes", first_loss_,
                     last_loss_, steps_));
-  // The last tensors: every gradient went through them, and they are small enough to be looked at whole.
-  constexpr std::int64_t most = std::int64_t{1} << 22;
-  const ParameterSpan& tail = models_[0]->parameters().tail;
-  const ParameterSpan looked_at{tail.first, std::min(tail.count, most)};
-  std::array<std::uint64_t, 2> first{};
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    const std::vector<std::byte> weights = stored(lane, models_[lane]->weights(looked_at));
-    const auto count = static_cast<std::size_t>(looked_at.count);
-    const std::vector<double> master =
-        kernels::decode(DataType::fp32, stored(lane, models_[lane]->master(looked_at)), count);
-    std::vector<std::byte> expected(weights.size());
-    kernels::encode(models_[lane]->type(), master, expected);
-    const auto differs = std::mismatch(weights.begin(), weights.end(), expected.begin());
-    if (differs.first != weights.end())
-      throw kernels::wrong_result(
-          fmt::format("weight {} on device {} is not what its master copy rounds to",
-                      (differs.first - weights.begin()) / static_cast<std::ptrdiff_t>(weights.size() / count), lane));
-    const auto of_lane = digest(weights);
-    if (lane == 0) first = of_lane;
-    if (of_lane != first)
+    Digest of_lane = start_of_digest;
+    for (const ParameterSpan& span : looked_at(models_[0]->parameters())) add(of_lane, checked_weights(lane, span));
+    if (lane == 0) digest_ = of_lane;
+    if (of_lane != digest_)
       throw kernels::wrong_result(
           fmt::format("device {} has other weights than device 0 after the same {} steps", lane, steps_));
   }
+}
+
+std::vector<std::byte> TrainingRun::checked_weights(std::size_t lane, const ParameterSpan& span) {
+  std::vector<std::byte> weights = stored(lane, models_[lane]->weights(span));
+  const auto count = static_cast<std::size_t>(span.count);
+  const std::vector<double> master = kernels::decode(DataType::fp32, stored(lane, models_[lane]->master(span)), count);
+  std::vector<std::byte> expected(weights.size());
+  kernels::encode(models_[lane]->type(), master, expected);
+  const auto differs = std::mismatch(weights.begin(), weights.end(), expected.begin());
+  if (differs.first != weights.end())
+    throw kernels::wrong_result(fmt::format(
+        "weight {} on device {} is not what its master copy rounds to",
+        span.first + (differs.first - weights.begin()) / static_cast<std::ptrdiff_t>(weights.size() / count), lane));
+  return weights;
+}
+
+std::string TrainingRun::digest() const { return fmt::format("{} {}", digest_[0], digest_[1]); }
+
+void TrainingRun::compare(const std::vector<std::string>& digests, const kernels::World& world) {
+  for (std::size_t process = 0; process < digests.size(); ++process)
+    if (!digests[process].empty() && digests[process] != digests[0])
+      throw kernels::wrong_result(
+          fmt::format("process {} on node {} has other weights than process 0 after the same steps", process,
+                      world.node_of(static_cast<int>(process))));
 }
 
 void TrainingRun::spoil() {

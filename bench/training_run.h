@@ -2,9 +2,11 @@
 // ranks part by part, while the backward pass works on the parts before.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bench/benchmark.h"
@@ -27,8 +29,13 @@ class TrainingRun {
   };
   Step step();
 
-  // The loss has fallen since the first step, master copy and weights agree, and all ranks have the same weights.
+  // The loss has fallen since the first step, master copy and weights agree, and all ranks of this process have the
+  // same weights. Those of other processes: compare().
   void verify();
+  // Of the weights that verify() looked at.
+  std::string digest() const;
+  // What all processes gave as digest(), "" where one had no part. Throws wrong_result where weights differ.
+  static void compare(const std::vector<std::string>& digests, const kernels::World& world);
   void spoil();  // one bit of a weight of the last device
 
   std::vector<kernels::Device*> devices() const { return lanes_.devices(); }
@@ -47,9 +54,10 @@ class TrainingRun {
   void sum_gradients(const ParameterSpan& span);
   void wait();
   double mean_loss();
+  // Throws wrong_result where they are not what their master copy rounds to.
+  std::vector<std::byte> checked_weights(std::size_t lane, const ParameterSpan& span);
   std::vector<std::byte> stored(std::size_t lane, kernels::Slice slice);
 
-  kernels::World& world_;
   kernels::Duration deadline_;
   Lanes lanes_;
   std::shared_ptr<kernels::Group>& kept_group_;  // of the session: dropped when it has failed
@@ -59,6 +67,7 @@ class TrainingRun {
   std::vector<Exchange> exchanges_;                   // of each lane, where there is a group
   std::vector<kernels::Stream*> exchange_streams_;
   int steps_ = 0;
+  std::array<std::uint64_t, 2> digest_{};
   double first_loss_ = 0;
   double last_loss_ = 0;
 };

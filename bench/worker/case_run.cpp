@@ -123,15 +123,15 @@ void CaseRun::spoil() {
 
 Iteration CaseRun::timed_iteration() {
   Iteration iteration = prepared_->run();
-  if (!std::isfinite(iteration.seconds) || iteration.seconds <= 0)
+  own_seconds_ = iteration.idle ? 0 : iteration.seconds;
+  // The slowest process counts, and all take the same number of iterations.
+  iteration.seconds = session_.world.max(own_seconds_);
+  if (!std::isfinite(own_seconds_) || own_seconds_ < 0 || iteration.seconds <= 0)
     throw kernels::Error({.outcome = kernels::Outcome::failed,
                           .library = "claimcheck",
                           .code = {},
-                          .text = fmt::format("the device's timer gave {} s for one iteration", iteration.seconds),
+                          .text = fmt::format("the device's timer gave {} s for one iteration", own_seconds_),
                           .remedy = {}});
-  own_seconds_ = iteration.seconds;
-  // The slowest process counts, and all take the same number of iterations.
-  iteration.seconds = session_.world.max(iteration.seconds);
   return iteration;
 }
 
@@ -243,8 +243,8 @@ nlohmann::json CaseRun::conditions(const std::string& metric, int repetitions) c
   if (session_.world.processes() > 1) {
     const auto processes = static_cast<std::size_t>(session_.world.processes());
     if (!result.contains("ranks") && prepared_) result["ranks"] = processes * prepared_->devices.size();
-    result["processes"] = processes;
-    result["nodes"] = session_.world.nodes();
+    if (!result.contains("processes")) result["processes"] = processes;
+    if (!result.contains("nodes")) result["nodes"] = session_.world.nodes();
   }
   result["method"] = listed_.benchmark->method;
   result["seed"] = session_.options.benchmarks.seed;
@@ -276,7 +276,7 @@ nlohmann::json CaseRun::evidence(const std::vector<double>& own_values) {
   if (prepared_->evidence) evidence.update(prepared_->evidence());
   ProcessValue mine;
   for (const Call& call : own_calls_) mine.seconds += call.seconds;
-  if (!own_values.empty()) mine.value = median(own_values);
+  if (!own_values.empty() && mine.seconds > 0) mine.value = median(own_values);
   if (!prepared_->devices.empty()) mine.name = prepared_->devices[0]->facts().name;
   evidence.update(process_values(session_.world, mine));
   return evidence;

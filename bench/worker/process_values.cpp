@@ -13,14 +13,17 @@ json process_values(kernels::World& world, const ProcessValue& mine) {
       {"seconds", mine.seconds}, {"value", mine.value ? json(*mine.value) : json(nullptr)}, {"name", mine.name}};
   json processes = json::array();
   std::vector<double> seconds;
+  int process = 0;
   for (const std::string& text : world.gather(own.dump(-1, ' ', false, json::error_handler_t::replace))) {
     json entry = json::parse(text);
+    entry["process"] = process;
+    entry["node"] = world.node_of(process++);
+    if (entry["seconds"] == 0.0) continue;  // it had no part
     seconds.push_back(entry["seconds"]);
     entry.erase("seconds");
-    entry["process"] = processes.size();
-    entry["node"] = world.node_of(static_cast<int>(processes.size()));
     processes.push_back(std::move(entry));
   }
+  if (seconds.empty()) return json::object();
   const auto slowest = std::max_element(seconds.begin(), seconds.end());
   const double fastest = *std::min_element(seconds.begin(), seconds.end());
   json slow = processes[static_cast<std::size_t>(slowest - seconds.begin())];

@@ -17,7 +17,8 @@ struct ProcessValue {
   std::string name;
 };
 
-// {"processes": [{"process", "node", "name", "value"}, ...], "slowest_process": {...}}; empty for a single process.
+// {"processes": [{"process", "node", "name", "value"}, ...], "slowest_process": {...}} of those that had a part; empty
+// for a single process.
 // Called by all processes.
 nlohmann::json process_values(kernels::World& world, const ProcessValue& mine);
 

@@ -161,6 +161,7 @@ class Communicators {
  public:
   Communicators(const std::vector<int>& ordinals, int first_rank, int ranks, const ncclUniqueId& id,
                 Duration deadline) {
+    if (ordinals.empty()) return;
     // Shared with the thread that makes them, which may outlive this object.
     const auto made = std::make_shared<std::vector<ncclComm_t>>(ordinals.size());
     const bool in_time = within(deadline, [=] {
@@ -244,17 +245,19 @@ class NcclGroup final : public Group {
       : output_position_(nccl_output_size()),
         local_(local.size()),
         ranks_(local.size(), world),
-        communicators_(ordinals_of(local), ranks_.first, ranks_.all, shared_id(world), gpu_of(*local[0]).deadline) {}
+        communicators_(ordinals_of(local), ranks_.first, ranks_.all, shared_id(world),
+                       local.empty() ? Duration(0) : gpu_of(*local[0]).deadline) {}
 
   int size() const override { return ranks_.all; }
   int first_rank() const override { return ranks_.first; }
 
   void enqueue(Collective collective, std::span<const Buffers> buffers, std::size_t count, DataType type,
                std::span<Stream* const> streams) override {
-    if (communicators_.gone()) throw timed_out("the group was given up; make a new one", false);
+    if (local_ > 0 && communicators_.gone()) throw timed_out("the group was given up; make a new one", false);
     if (buffers.size() != local_ || streams.size() != local_)
       throw mistake(fmt::format("{} buffers and {} streams were given to a group of {} local ranks", buffers.size(),
                                 streams.size(), local_));
+    if (local_ == 0) return;
     const Elements elements = elements_of(collective, type, count);
     for (std::size_t i = 0; i < local_; ++i) check_buffers(collective, buffers[i], elements, rank_of(i));
     point_to_point_ = exchanges(collective);
@@ -345,7 +348,7 @@ class NcclGroup final : public Group {
 }  // namespace
 
 std::unique_ptr<Group> make_group(std::span<Device* const> local, World& world) {
-  if (local.empty()) throw mistake("a group needs at least one rank");
+  if (local.empty() && world.processes() == 1) throw mistake("a group needs at least one rank");
   return std::make_unique<NcclGroup>(local, world);
 }
 

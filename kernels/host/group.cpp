@@ -35,6 +35,7 @@ class HostGroup final : public Group {
     if (buffers.size() != local || streams.size() != local)
       throw mistake(fmt::format("{} buffers and {} streams were given to a group of {} ranks", buffers.size(),
                                 streams.size(), local));
+    if (local == 0) return;
     check_type(collective, type, count);
     const auto operation = std::make_shared<Operation>();
     operation->collective = collective;
@@ -99,9 +100,9 @@ Layout layout_of(std::size_t local, World& world) {
   for (const std::string& text : world.gather(std::to_string(local))) {
     int ranks = 0;
     std::from_chars(text.data(), text.data() + text.size(), ranks);
-    if (ranks == 0) throw mistake("a group needs at least one rank in every process");
     layout.ranks_of.push_back(ranks);
   }
+  if (layout.ranks() == 0) throw mistake("a group needs at least one rank");
   return layout;
 }
 

@@ -81,6 +81,7 @@ SharedSegment::~SharedSegment() {
 }
 
 void SharedSegment::reserve(std::size_t first, std::size_t bytes) {
+  if (bytes == 0) return;
   const int code = posix_fallocate(file_, static_cast<off_t>(first), static_cast<off_t>(bytes));
   if (code == ENOSPC) throw too_small(size_bytes_);
   if (code != 0) throw refused("cannot be reserved", code);

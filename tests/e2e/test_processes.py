@@ -121,6 +121,46 @@ class TwoProcesses(unittest.TestCase):
 
 
 @unittest.skipUnless(HAVE_MPI, "no Open MPI on this machine, or this build is without it")
+class Scaling(unittest.TestCase):
+    IDS = ("training/nano,scaling.training.weak/nano,scaling.training.strong/nano,scaling.gemm/ranks:1,"
+           "scaling.gemm/ranks:2,scaling.memory/ranks:2,scaling.allreduce/ranks:2")
+
+    def check(self, done, nodes):
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        found = {(event["measurement"]["id"], event["measurement"]["metric"]): event["measurement"]
+                 for event in support.events_of(done.stdout) if event["event"] == "measurement"}
+        for one in found.values():
+            support.validate({"event": "measurement", "measurement": one}, "event")
+            self.assertEqual(one["status"], "ok", f"{one['id']}: {one['reason']}")
+        step = found["training/nano", "training.tflops"]
+        self.assertEqual(step["conditions"]["ranks"], 2)
+        self.assertLess(step["evidence"]["loss_last"], 0.9 * step["evidence"]["loss_first"])
+        for kind in ("training.weak", "training.strong", "memory", "gemm", "allreduce"):
+            identity = f"scaling.{kind}/" + ("nano" if "training" in kind else "ranks:2")
+            one = found[identity, f"scaling.{kind}.efficiency"]
+            self.assertEqual((one["conditions"]["ranks"], one["conditions"]["nodes"]), (2, nodes), identity)
+            # Beside other tests two processes may have less than one core.
+            for sample in one["samples"]:
+                self.assertGreater(sample, 0, identity)
+                self.assertLess(sample, 10, identity)
+            if kind != "allreduce":
+                slowest = one["evidence"]["slowest_rank"]
+                self.assertEqual(slowest["rank"], slowest["process"], slowest)
+                self.assertGreaterEqual(slowest["times_fastest"], 1)
+        alone = found["scaling.gemm/ranks:1", "scaling.gemm.tflops"]
+        self.assertEqual((alone["conditions"]["processes"], alone["conditions"]["nodes"]), (1, 1))
+        self.assertEqual([row["process"] for row in alone["evidence"]["processes"]], [0])
+
+    def test_two_processes(self):
+        self.check(processes(2, "--threads", 1, "--only", self.IDS), nodes=1)
+
+    def test_two_nodes(self):
+        half = [WORKER, *TINY, "--threads", 1, "--only", self.IDS]
+        self.check(call([*MPIRUN, "-np", 1, "-x", "CLAIMCHECK_NODE=a", *half, ":",
+                         "-np", 1, "-x", "CLAIMCHECK_NODE=b", *half]), nodes=2)
+
+
+@unittest.skipUnless(HAVE_MPI, "no Open MPI on this machine, or this build is without it")
 class OneFails(unittest.TestCase):
     def check(self, kind, status, word):
         done = processes(2, "--only", "memory.copy,memory.triad", "--fault", f"{kind}:memory.copy@1")

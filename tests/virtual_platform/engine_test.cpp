@@ -1,4 +1,6 @@
 // The engine by itself. Every test has a GPU of its own, since errors stay with a GPU.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -298,9 +300,13 @@ TEST(Time, AMeetingStartsWithTheLast) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const std::filesystem::path spec = std::filesystem::path(testing::TempDir()) / "claimcheck_engine_test.json";
+  // Tests run side by side, each in a process of its own.
+  const std::filesystem::path spec =
+      std::filesystem::path(testing::TempDir()) / ("claimcheck_engine_test_" + std::to_string(getpid()) + ".json");
   std::ofstream(spec) << R"({"extends": ")" CLAIMCHECK_SPECS R"(/p5.json", "gpu": {"memory_gbps": 1000.0},
                             "times": {"gap_us": 0, "kernel_floor_us": 1}})";
   setenv("CLAIMCHECK_VIRTUAL_SPEC", spec.c_str(), 1);
-  return RUN_ALL_TESTS();
+  const int failures = RUN_ALL_TESTS();
+  std::filesystem::remove(spec);
+  return failures;
 }

@@ -1,4 +1,4 @@
-"""Several processes and several nodes of virtual GPUs, over MPI on this machine: rates of the spec, contents, faults."""
+"""Several processes and nodes of virtual GPUs, over MPI on this machine: rates of the spec, contents, faults."""
 import json
 import pathlib
 import shutil
@@ -13,7 +13,8 @@ import support
 HAVE_MPI = shutil.which("mpirun") and (support.BIN / "libclaimcheck_mpi.so").exists()
 TOLERANCE = 0.02
 LIMITS = ["--max-bytes=1048576", "--max-gemm=64", "--benchmark_min_time=25e-6", "--benchmark_repetitions=2"]
-QUICK = {"gpu": {"l2_kib": 64, "sms": 4, "memory_mib": 64}, "times": {"kernel_floor_us": 0.05, "launch_latency_us": 0.1},
+QUICK = {"gpu": {"l2_kib": 64, "sms": 4, "memory_mib": 64},
+         "times": {"kernel_floor_us": 0.05, "launch_latency_us": 0.1},
          "collectives": {"alpha_us": 1.0, "step_us": 0.1, "channels": 4}}
 NAMES = {"allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
          "broadcast": "broadcast", "sendrecv": "send_receive", "alltoall": "all_to_all"}
@@ -166,8 +167,50 @@ class Faults(unittest.TestCase):
 
 
 @unittest.skipUnless(HAVE_MPI, "no Open MPI on this machine, or this build is without it")
+class Training(unittest.TestCase):
+    """The smallest model on one GPU of each of two nodes: every gradient of it crosses the network."""
+
+    def measured(self, changes, *ids):
+        with machine("p5x2", 1, changes) as one:
+            run = one.processes(1, "--only", ",".join(ids), *LIMITS)
+        return run, {(m["id"], m["metric"]): m for m in run.measurements}
+
+    def test_a_step_over_two_processes(self):
+        run, found = self.measured({}, "training/nano", "scaling.training.weak/nano", "scaling.allreduce/ranks:2")
+        step = found["training/nano", "training.tflops"]
+        self.assertEqual(step["status"], "ok", run)
+        self.assertEqual((step["conditions"]["ranks"], step["conditions"]["nodes"]), (2, 2))
+        self.assertLess(step["evidence"]["loss_last"], 0.9 * step["evidence"]["loss_first"])
+        efficiency = found["scaling.training.weak/nano", "scaling.training.weak.efficiency"]
+        self.assertEqual(efficiency["status"], "ok", run)
+        # The model is so small that most of its step is the network's latency.
+        self.assertLess(support.median(efficiency["samples"]), 1)
+        self.assertGreater(support.median(efficiency["samples"]), 0.05)
+        self.assertEqual(found["scaling.allreduce/ranks:2", "scaling.allreduce.efficiency"]["samples"], [1, 1])
+
+    def test_a_gradient_that_is_wrong_on_one_node(self):
+        run, found = self.measured(fault("flipped_bit", "collective", name="AllReduce", node=1, at=3, everywhere=True),
+                                   "training/nano")
+        step = found["training/nano", "training.tflops"]
+        self.assertEqual(step["status"], "wrong_result", run)
+
+    def test_scaling_names_the_slow_node(self):
+        run, found = self.measured({"nodes": {"own": {"1": {"gpu": {"slowdown": 2.0}}}}}, "scaling.memory/ranks:1",
+                                   "scaling.memory/ranks:2", "scaling.training.weak/nano")
+        alone = found["scaling.memory/ranks:1", "scaling.memory.efficiency"]
+        self.assertEqual((alone["status"], alone["conditions"]["processes"]), ("ok", 1), run)
+        self.assertEqual([row["process"] for row in alone["evidence"]["processes"]], [0])
+        self.assertAlmostEqual(support.median(alone["samples"]), 1, delta=0.02)
+        both = found["scaling.memory/ranks:2", "scaling.memory.efficiency"]
+        self.assertAlmostEqual(support.median(both["samples"]), 0.5, delta=0.02)
+        for one in (both, found["scaling.training.weak/nano", "scaling.training.weak.efficiency"]):
+            slowest = one["evidence"]["slowest_rank"]
+            self.assertEqual((slowest["rank"], slowest["process"], slowest["node"]), (1, 1, 1), one)
+
+
+@unittest.skipUnless(HAVE_MPI, "no Open MPI on this machine, or this build is without it")
 class Harness(unittest.TestCase):
-    """claimcheck run by the documented way: scripts/virtual.sh SPEC claimcheck run --launcher scripts/virtual_mpirun.sh"""
+    """By the documented way: scripts/virtual.sh SPEC claimcheck run --launcher scripts/virtual_mpirun.sh"""
 
     def run_on(self, one, *only):
         with tempfile.TemporaryDirectory() as folder:
@@ -190,7 +233,6 @@ class Harness(unittest.TestCase):
         self.assertIn(status["allreduce.latency"], ("ok", "unstable"), done.stderr)
         self.assertEqual(status["allgather.latency"], "crashed", done.stderr)
         self.assertIn(status["broadcast.latency"], ("ok", "unstable"), done.stderr)
-        self.assertTrue(document["virtual"] if "virtual" in document else document["run"].get("virtual", True))
 
     def test_an_older_nvml_is_taken(self):
         with support.Machine("t4", {"faults": {"nvml": "missing"}}) as one:
