@@ -12,7 +12,7 @@ OPERATIONS = {
     "memory.": "kernel", "vector.": "kernel", "tensor.": "kernel", "gemm.": "gemm", "host_link.": "copy",
     "p2p.load.": "kernel", "p2p.": "copy", "launch.": "copy", "allreduce": "collective", "allgather": "collective",
     "reducescatter": "collective", "broadcast": "collective", "sendrecv": "collective", "alltoall": "collective",
-    "scaling.memory": "kernel", "scaling.gemm": "gemm", "checkpoint.save": "copy",
+    "scaling.memory": "kernel", "scaling.gemm": "gemm", "scaling.allreduce": "collective", "checkpoint.save": "copy",
     # What is flipped on the way to the device is flipped back on the way to the check.
     "checkpoint.restore": None,
     # Files only; and the training benchmarks, see below: they are too slow in these sizes.
