@@ -10,6 +10,8 @@
 namespace claimcheck::bench {
 namespace {
 
+constexpr const char* efficiency_metric = "scaling.allreduce.efficiency";
+
 std::vector<Case> cases(kernels::Platform& platform, const Options& options) {
   if (platform.ranks().size() * static_cast<std::size_t>(options.processes) < 2)
     throw kernels::unsupported("there is one rank only, nobody to exchange with",
@@ -63,6 +65,14 @@ Prepared prepare(Setting& setting) {
   prepared.conditions = many->run->conditions();
   participants.describe(prepared.conditions);
   prepared.evidence = [many] { return many->run->evidence(); };
+  if (many == two) {
+    prepared.run = [two] {
+      Iteration iteration = two->run->iterate();
+      iteration.also = {{efficiency_metric, 1.0}};  // of themselves
+      return iteration;
+    };
+    return prepared;
+  }
   prepared.run = [two, many, &world] {
     const Iteration few = two->run->iterate();
     const double two_seconds = world.max(few.seconds);  // the others wait for it
@@ -71,7 +81,7 @@ Prepared prepare(Setting& setting) {
     iteration.busy_seconds = two_seconds + seconds;
     // Who only waited has no clocks to compare.
     iteration.host_seconds = iteration.idle ? iteration.busy_seconds : few.host_seconds + iteration.host_seconds;
-    iteration.also = {{"scaling.allreduce.efficiency", many->bus_gbps(seconds) / two->bus_gbps(two_seconds)}};
+    iteration.also = {{efficiency_metric, many->bus_gbps(seconds) / two->bus_gbps(two_seconds)}};
     return iteration;
   };
   return prepared;
@@ -86,7 +96,7 @@ const bool declared = add({.id = "scaling.allreduce",
                            .priority = 3,
                            .quick = false,
                            .setup_seconds = 5,  // two groups connect
-                           .also = {{"scaling.allreduce.efficiency", "1"}},
+                           .also = {{efficiency_metric, "1"}},
                            .cases = cases,
                            .prepare = prepare});
 

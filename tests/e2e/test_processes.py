@@ -140,10 +140,11 @@ class Scaling(unittest.TestCase):
             identity = f"scaling.{kind}/" + ("nano" if "training" in kind else "ranks:2")
             one = found[identity, f"scaling.{kind}.efficiency"]
             self.assertEqual((one["conditions"]["ranks"], one["conditions"]["nodes"]), (2, nodes), identity)
-            # Beside other tests two processes may have less than one core.
-            for sample in one["samples"]:
-                self.assertGreater(sample, 0, identity)
-                self.assertLess(sample, 10, identity)
+            # How much it is, the virtual platform tells: here two processes may have less than one core.
+            self.assertEqual(len(one["samples"]), 3, identity)
+            self.assertGreater(min(one["samples"]), 0, identity)
+            if kind == "allreduce":
+                self.assertEqual(one["samples"], [1, 1, 1])
             if kind != "allreduce":
                 slowest = one["evidence"]["slowest_rank"]
                 self.assertEqual(slowest["rank"], slowest["process"], slowest)

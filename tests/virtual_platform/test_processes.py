@@ -194,6 +194,25 @@ class Training(unittest.TestCase):
         step = found["training/nano", "training.tflops"]
         self.assertEqual(step["status"], "wrong_result", run)
 
+    def test_what_the_border_of_nodes_takes(self):
+        """Two processes of two GPUs: the first two ranks are on one node, all four on two."""
+        ids = [f"scaling.{kind}/ranks:{ranks}" for kind in ("allreduce", "gemm") for ranks in (2, 4)]
+        with machine("p5x2", 2, {"nodes": {"network": {"nic_gbps": 6.0}}}) as one:
+            run = one.processes(2, "--only", ",".join(ids), *LIMITS)
+            rates = []
+            for ranks, nodes in ((2, 1), (4, 2)):
+                measured, = [m for m in run.measurements if m["id"] == f"scaling.allreduce/ranks:{ranks}"
+                             and m["metric"] == "scaling.allreduce.busbw.gbps"]
+                self.assertEqual((measured["status"], measured["conditions"]["nodes"]), ("ok", nodes), run)
+                self.assertEqual(measured["conditions"]["processes"], ranks)
+                seconds, bus_bytes = seconds_of(one.spec, "all_reduce", measured["conditions"]["bytes"], ranks, nodes)
+                rates.append(bus_bytes / seconds / 1e9)
+                self.assertAlmostEqual(support.median(measured["samples"]) / rates[-1], 1, delta=TOLERANCE)
+        efficiency = {m["id"]: support.median(m["samples"]) for m in run.measurements
+                      if m["metric"].endswith(".efficiency")}
+        self.assertAlmostEqual(efficiency["scaling.allreduce/ranks:4"], rates[1] / rates[0], delta=TOLERANCE)
+        self.assertAlmostEqual(efficiency["scaling.gemm/ranks:4"], 1, delta=TOLERANCE)
+
     def test_scaling_names_the_slow_node(self):
         run, found = self.measured({"nodes": {"own": {"1": {"gpu": {"slowdown": 2.0}}}}}, "scaling.memory/ranks:1",
                                    "scaling.memory/ranks:2", "scaling.training.weak/nano")
