@@ -17,7 +17,7 @@ nodes=${CLAIMCHECK_VIRTUAL_NODES:-1}
 command -v mpirun >/dev/null || { printf 'virtual_mpirun.sh: mpirun is not here: install Open MPI (Debian: openmpi-bin)\n' >&2; exit 3; }
 
 # Nothing leaves the machine: shared memory for messages, the loopback interface for Open MPI's own.
-command=(mpirun --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader --mca oob_tcp_if_include lo --mca plm isolated)
+command=(mpirun --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,vader" --mca oob_tcp_if_include lo --mca plm isolated)
 [[ $(id -u) != 0 ]] || command+=(--allow-run-as-root)
 for ((node = 0; node < nodes; node++)); do
   ((node == 0)) || command+=(:)
