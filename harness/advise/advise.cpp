@@ -148,6 +148,7 @@ class Advisor {
     candidate.basis = fmt::format("{} products x {} (assumed share of a step)", number_text(*machine.rank_tflops),
                                   exact_text(scale::default_step_share));
     candidate.estimate = true;
+    candidate.products_measured = true;
     return true;
   }
 
@@ -263,10 +264,14 @@ json advise_json(const std::vector<PricedResult>& results, const Catalog& catalo
   return advisor.answer();
 }
 
-bool can_be_done(const json& answer) {
+ExitCode outcome(const json& answer) {
   const json& rows = answer.at("rows");
-  if (answer.at("budget").is_null()) return answer.at("deadline_seconds").is_null() || !rows.empty();
-  return std::any_of(rows.begin(), rows.end(), [](const json& row) { return row.at("within_budget") == json(true); });
+  if (rows.empty()) return ExitCode::not_met;
+  if (answer.at("budget").is_null()) return ExitCode::ok;
+  const auto any = [&](const json& what) {
+    return std::any_of(rows.begin(), rows.end(), [&](const json& row) { return row.at("within_budget") == what; });
+  };
+  return any(true) ? ExitCode::ok : any(false) ? ExitCode::not_met : ExitCode::incomplete;
 }
 
 }  // namespace claimcheck::advise

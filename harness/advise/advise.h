@@ -15,6 +15,7 @@
 #include "harness/advise/need.h"
 #include "harness/catalog/catalog.h"
 #include "harness/cost/cost.h"
+#include "harness/error.h"
 
 namespace claimcheck::advise {
 
@@ -39,8 +40,9 @@ struct AdviseOptions {
 nlohmann::json advise_json(const std::vector<PricedResult>& results, const Catalog& catalog,
                            const AdviseOptions& options);
 
-// Whether something asked for (deadline, budget) can be kept by a row of the answer; true when nothing was asked.
-bool can_be_done(const nlohmann::json& answer);
+// ok: a machine can do it, within the deadline and the budget where there are such; not_met: none looked at can;
+// incomplete: whether the budget holds is not known, for want of a currency's rate.
+ExitCode outcome(const nlohmann::json& answer);
 
 // The text of it, at most 100 columns.
 std::string advise_text(const nlohmann::json& answer);

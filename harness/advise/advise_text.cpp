@@ -70,10 +70,23 @@ std::string workload_text(const json& work) {
 
 std::string how_cell(const json& row) {
   const json& update = row.at("update");
-  std::string how = update.at("sharded").get<bool>() ? "sharded" : "replicated";
-  if (update.at("computed_again").get<bool>()) how += ", recomputed";
-  if (row.at("estimate").get<bool>()) how += "*";
+  std::string how = update.at("sharded").get<bool>() ? "S" : "";
+  if (update.at("computed_again").get<bool>()) how += how.empty() ? "R" : " R";
   return how;
+}
+
+// What is not measured says so in the first column, which is never cut.
+std::string rank_cell(const json& row, std::size_t rank) {
+  const std::string kind = row.at("kind");
+  const std::string mark = kind == "estimate" ? "*" : kind == "partly_measured" ? "~" : " ";
+  return (row.at("converted").get<bool>() ? std::to_string(rank) : "-") + mark;
+}
+
+// As table headings are: short.
+std::string term_cell(const std::string& term) {
+  if (term == "reserved_1y") return "1 year";
+  if (term == "reserved_3y") return "3 years";
+  return term == "monthly_prepaid" ? "monthly" : term_text(term);
 }
 
 std::string mfu_cell(const json& row) {
@@ -94,26 +107,26 @@ std::string rows_text(const json& answer) {
   const std::vector<const json*> rows = shown(answer);
   if (rows.empty()) return "\nNo machine looked at can do this.\n";
   Table table({{"rank", true, 5},
-               {"machine", false, 30, true},
-               {"term", false, 13},
-               {"nodes", true, 6},
-               {"GPUs", true, 6},
-               {"time", true, 8},
-               {answer.at("currency").get<std::string>(), true, 12},
-               {"MFU", true, 7},
-               {"save every", true, 10},
-               {"how", false, 22}});
+               {"machine", false, 29},
+               {"term", false, 9},
+               {"nodes", true, 10},
+               {"time", true, 9},
+               {answer.at("currency").get<std::string>(), true, 13},
+               {"MFU", true, 6},
+               {"save", true, 8},
+               {"how", false, 3}});
   const auto top = answer.at("top").get<std::size_t>();
   std::size_t rank = 0;
   for (const json* row : rows) {
     if (top > 0 && rank == top) break;
     const bool over = row->at("within_budget") == json(false);
     const bool ranked = row->at("converted").get<bool>();
-    table.add({{ranked ? std::to_string(++rank) : "-"},
+    if (ranked) ++rank;
+    table.add({{rank_cell(*row, rank)},
                {row->at("label").get<std::string>()},
-               {term_text(row->at("term").get<std::string>())},
-               {std::to_string(row->at("nodes").get<int>())},
-               {std::to_string(row->at("gpus").get<int>())},
+               {term_cell(row->at("term").get<std::string>())},
+               {fmt::format("{} x {}", row->at("nodes").get<int>(),
+                            row->at("gpus").get<int>() / row->at("nodes").get<int>())},
                {time_text(row->at("seconds"))},
                {ranked ? amount_text(row->at("money")) + (over ? "!" : "")
                        : amount_text(row->at("money")) + " " + row->at("currency").get<std::string>()},
@@ -125,7 +138,12 @@ std::string rows_text(const json& answer) {
   std::string text = "\n" + table.render(width, false);
   if (rows.size() > rank && top > 0)
     text += fmt::format("          {} more machines: --top 0 shows all.\n", rows.size() - rank);
-  text += labelled("", "* estimate from the catalog, nothing was measured; ! above the budget", indent, width);
+  text +=
+      labelled("",
+               "* estimate from the catalog, nothing was measured; ~ matrix products were, the share a step keeps is "
+               "assumed; ! above the budget; nodes x GPUs; save: every so often; S: "
+               "states sharded over all GPUs, R: activations computed again",
+               indent, width);
   return text;
 }
 
@@ -176,7 +194,11 @@ std::string asked_text(const json& answer) {
     asked += (asked.empty() ? "" : ", ") + std::string("for at most ") +
              total_text(answer.at("budget"), answer.at("currency").get<std::string>());
   if (asked.empty()) return {};
-  return labelled("ASKED", asked + (can_be_done(answer) ? "" : ": no machine looked at can do it"), indent, width);
+  const ExitCode can = outcome(answer);
+  asked += can == ExitCode::not_met      ? ": no machine looked at can do it"
+           : can == ExitCode::incomplete ? ": not known, a currency's rate is missing (--fx)"
+                                         : "";
+  return labelled("ASKED", asked, indent, width);
 }
 
 }  // namespace

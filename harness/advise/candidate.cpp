@@ -196,6 +196,9 @@ class Evaluation {
                 {"data_type", candidate_.data_type},
                 {"gpu_tflops", candidate_.tflops},
                 {"estimate", candidate_.estimate},
+                {"kind", !candidate_.estimate           ? "measured"
+                         : candidate_.products_measured ? "partly_measured"
+                                                        : "estimate"},
                 {"basis", candidate_.basis},
                 {"update",
                  {{"sharded", outcome.update.sharded},

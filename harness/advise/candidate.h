@@ -18,9 +18,10 @@ struct Candidate {
   scale::Machine machine;
   double tflops = 0;  // of one GPU in a training step, while it computes
   std::string data_type;
-  std::string basis;           // where tflops comes from
-  bool estimate = true;        // tflops was not measured here
-  std::optional<double> peak;  // dense, of the data sheet
+  std::string basis;               // where tflops comes from
+  bool estimate = true;            // no training step was measured here
+  bool products_measured = false;  // but matrix products were
+  std::optional<double> peak;      // dense, of the data sheet
   std::vector<HourPrice> prices;
   std::optional<CheckpointTimes> checkpoint;
 };

@@ -89,13 +89,23 @@ class Rules {
   }
 
   std::optional<Finding> large_models() const {
+    constexpr double smaller_card = 40e9;
     const json* other = first([&](const json& row) {
       const Accelerator* card = accelerator(row);
       return card != nullptr && !is_large(*card) && card->memory_gb.value_or(1e9) < 80;
     });
     if (other != nullptr)
       return Finding{"contradicted", fmt::format("sharded over enough smaller cards it fits: {}", cost(*other))};
-    return Finding{"holds", "no card below 80 GB in this answer can do it"};
+    const auto cards = gpus_for(need_.states, need_.gathered + need_.computed, smaller_card);
+    if (cards)
+      return Finding{"open",
+                     fmt::format("{} cards of 40 GB would hold it, but no machine with smaller cards does what was "
+                                 "asked here",
+                                 *cards)};
+    constexpr double large_card = 80e9;
+    if (gpus_for(need_.states, need_.gathered + need_.computed, large_card))
+      return Finding{"holds", "one sequence does not fit into 40 GB, and fits into 80 GB"};
+    return Finding{"open", "one sequence does not fit into 80 GB either: it needs tensor parallelism"};
   }
 
   std::optional<Finding> small() const {
@@ -126,13 +136,11 @@ class Rules {
     const json* fast = first([&](const json& row) { return has_fast_links(row) == true; });
     const json* pcie = first([&](const json& row) { return has_fast_links(row) == false; });
     if (fast == nullptr || pcie == nullptr) return std::nullopt;
-    const auto efficiency = [](const json& row) {
-      return percent_text(row.at("update").at("efficiency").get<double>());
-    };
-    const bool dearer = pcie->at("money").get<double>() > fast->at("money").get<double>();
-    return Finding{dearer ? "holds" : "contradicted",
-                   fmt::format("with such links {} at {} of its rate, without {} at {}", cost(*fast), efficiency(*fast),
-                               cost(*pcie), efficiency(*pcie))};
+    const auto efficiency = [](const json& row) { return row.at("update").at("efficiency").get<double>(); };
+    const bool slower = efficiency(*pcie) < 0.9 * efficiency(*fast);
+    return Finding{slower ? "holds" : "contradicted",
+                   fmt::format("with such links {} keeps {} of its rate, without {} keeps {}", cost(*fast),
+                               percent_text(efficiency(*fast)), cost(*pcie), percent_text(efficiency(*pcie)))};
   }
 
   // Another term of the machine that is best on demand.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "harness/nearest.h"
@@ -34,7 +35,12 @@ bool is_date(std::string_view text) {
     return false;
   }
   if (text.size() == 7) return true;
-  return text.size() == 10 && text[7] == '-' && digits(text.substr(8, 2), 2) && between(text.substr(8, 2), 1, 31);
+  if (text.size() != 10 || text[7] != '-' || !digits(text.substr(8, 2), 2)) return false;
+  const auto number = [&](std::size_t at, std::size_t count) { return std::stoi(std::string(text.substr(at, count))); };
+  return std::chrono::year_month_day(std::chrono::year(number(0, 4)),
+                                     std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                     std::chrono::day(static_cast<unsigned>(number(8, 2))))
+      .ok();
 }
 
 std::optional<std::string> not_one_of(std::string_view word, const Words& words) {

@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::string parameters;
-  double tokens = 0;
+  std::string tokens;
   double sequence = 4096;
   double batch_tokens = 4e6;
   int layers = 0;
@@ -55,26 +55,49 @@ double days_or_duration(const std::string& text, const char* option) {
   return parse_duration(text, option);
 }
 
+// "70e9", "7B", "1.5T": a count with the letters people give models and data.
+double count_of(const std::string& text, const char* option, double least, double most, const char* example) {
+  char* end = nullptr;
+  const bool number = !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '.');
+  double value = number ? std::strtod(text.c_str(), &end) : 0;
+  const std::string unit = number ? end : "";
+  for (const auto& [letters, factor] :
+       {std::pair("kK", 1e3), std::pair("mM", 1e6), std::pair("bBgG", 1e9), std::pair("tT", 1e12)}) {
+    if (unit.size() == 1 && std::string(letters).find(unit[0]) != std::string::npos) value *= factor;
+  }
+  const bool known = unit.empty() || (unit.size() == 1 && std::string("kKmMbBgGtT").find(unit[0]) != std::string::npos);
+  if (!number || !known || !(value >= least && value <= most))
+    throw UserError(
+        fmt::format("{} '{}': expected a number from {} to {}, such as {}", option, text, least, most, example));
+  return value;
+}
+
+// Layers and width give the parameters by 12 L h^2, but for embeddings and other shapes of a layer.
+void check_shape(const advise::Workload& workload) {
+  const double parameters = 12.0 * workload.model.layers * workload.model.width * workload.model.width;
+  if (parameters > workload.model.parameters / 4 && parameters < workload.model.parameters * 4) return;
+  throw UserError(
+      fmt::format("--layers {} --width {}: 12 x layers x width^2 is {:.3g} parameters, far from --params {:.3g}",
+                  workload.model.layers, workload.model.width, parameters, workload.model.parameters));
+}
+
 advise::Workload workload_of(const Options& options, const CLI::App& command) {
   advise::Workload workload;
-  try {
-    workload.model = scale::training_model(options.parameters);
-  } catch (const UserError&) {
-    throw UserError(fmt::format("--params '{}': expected a number of parameters from 1e3 to 1e13, such as 70e9 or 7B",
-                                options.parameters));
-  }
-  check_range("--tokens", options.tokens, 1, 1e16, "a number of tokens to train on, such as 1e12");
+  workload.model.parameters = count_of(options.parameters, "--params", 1e3, 1e13, "70e9 or 7B");
+  workload.model.name = options.parameters;
   check_range("--sequence", options.sequence, 1, 1e8, "at least one token");
   check_range("--batch-tokens", options.batch_tokens, options.sequence, 1e12, "at least one sequence (--sequence)");
   check_range("--vocabulary", options.vocabulary, 1, 1e8, "at least one token");
-  if (command.count("--layers") != command.count("--width")) throw UserError("--layers and --width go together");
+  if (command.count("--layers") != command.count("--width"))
+    throw UserError("--layers and --width go together: give both, such as --layers 80 --width 8192");
   if (command.count("--layers") > 0) {
     check_range("--layers", options.layers, 1, 10000, "from 1 to 10000");
     check_range("--width", options.width, 1, 1e6, "from 1 to 1000000");
     workload.model.layers = options.layers;
     workload.model.width = options.width;
+    check_shape(workload);
   }
-  workload.tokens = options.tokens;
+  workload.tokens = count_of(options.tokens, "--tokens", 1, 1e16, "1e12 or 1T");
   workload.sequence = options.sequence;
   workload.batch_tokens = options.batch_tokens;
   workload.vocabulary = options.vocabulary;
@@ -85,7 +108,7 @@ advise::AdviseOptions advise_options(const Options& options, const CLI::App& com
   advise::AdviseOptions advise;
   advise.workload = workload_of(options, command);
   advise.data_type = options.data_type;
-  if (!options.deadline.empty()) advise.deadline_seconds = days_or_duration(options.deadline, "--deadline");
+  if (command.count("--deadline") > 0) advise.deadline_seconds = days_or_duration(options.deadline, "--deadline");
   if (command.count("--budget") > 0) {
     check_range("--budget", options.budget, 0, 1e15, "an amount of money in --currency");
     advise.budget = options.budget;
@@ -120,7 +143,7 @@ ExitCode advise_on(const Options& options, const CLI::App& command, const Global
   }
   const nlohmann::json answer = advise::advise_json(results, catalog, advise);
   fmt::print("{}", options.json ? dump_json(answer) + "\n" : advise::advise_text(answer));
-  return advise::can_be_done(answer) ? ExitCode::ok : ExitCode::not_met;
+  return advise::outcome(answer);
 }
 
 void add_model_options(CLI::App& command, Options& options) {
@@ -128,7 +151,7 @@ void add_model_options(CLI::App& command, Options& options) {
       ->type_name("N")
       ->required()
       ->group("Model");
-  command.add_option("--tokens", options.tokens, "Tokens to train on: 1e12")
+  command.add_option("--tokens", options.tokens, "Tokens to train on: 1e12, 1T")
       ->type_name("N")
       ->required()
       ->group("Model");
@@ -194,7 +217,7 @@ void add_advise(CLI::App& app, Global& global) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   add_price_options(*command, *options);
-  command->add_option("--top", options->top, "Machines shown, 0: all")->type_name("N");
+  command->add_option("--top", options->top, "Machines shown, 0: all")->type_name("N")->check(CLI::Range(0, 1000000));
   command->add_flag("--allow-virtual", options->allow_virtual, "Use results of virtual devices, too (tests)");
   command->add_flag("--json", options->json, "One JSON document on stdout, nothing else");
   command->footer(

@@ -12,7 +12,7 @@ namespace claimcheck::cli {
 
 void check_range(const char* option, double value, double least, double most, const char* what) {
   if (value >= least && value <= most) return;
-  throw UserError(fmt::format("{} {}: expected {}", option, value, what));
+  throw UserError(fmt::format("{} {}: expected {} (from {} to {})", option, value, what, least, most));
 }
 
 std::string checked_term(std::string term) {

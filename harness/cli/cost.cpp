@@ -142,7 +142,9 @@ void add_cost(CLI::App& app, Global& global) {
   command->add_option("--dtype", options->data_type, "Data type; default: the result's bf16 or fastest")
       ->type_name("TYPE");
   command->add_option("--provider", options->provider, "Only this provider's rows of the catalog")->type_name("NAME");
-  command->add_option("--top", options->top, "Rows of the catalog, 0: all")->type_name("N");
+  command->add_option("--top", options->top, "Rows of the catalog, 0: all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
   command->add_option("--scaling", options->scaling, "Scaling assumed for several devices where it is not measured")
       ->type_name("SHARE");
   command

@@ -157,6 +157,7 @@ class Builder {
       add_comparison(row, result);
       rows_.push_back(std::move(row));
     }
+    result["virtual"] = priced.document->is_virtual;
     cost_["results"].push_back(std::move(result));
   }
 

@@ -109,8 +109,13 @@ std::string headline_text(const json& result, bool several) {
 std::string results_text(const json& cost) {
   std::string text;
   const json& results = cost.at("results");
+  const auto is_virtual = [](const json& result) { return result.value("virtual", false); };
+  if (std::any_of(results.begin(), results.end(), is_virtual))
+    text +=
+        labelled("VIRTUAL", "measured on a simulated machine: these figures are no price of anything", indent, width);
   for (const json& result : results) {
-    text += labelled(text.empty() ? "COST" : "", headline_text(result, results.size() > 1), indent, width);
+    text +=
+        labelled(&result == &results.front() ? "COST" : "", headline_text(result, results.size() > 1), indent, width);
     if (result.contains("sensitivity")) {
       text += labelled("", sensitivity_text(result.at("sensitivity"), result.at("currency")), indent, width);
     }
@@ -244,7 +249,7 @@ std::string remarks(const json& cost) {
                     count.get<std::size_t>(), currency, currency));
   }
   const std::size_t hidden = cost.at("hidden_rows");
-  if (hidden > 0) lines.push_back(fmt::format("{} more rows: --top 0 shows all.", hidden));
+  if (hidden > 0) lines.push_back(fmt::format("{} more ranked rows: --top 0 shows all.", hidden));
   std::string text;
   for (const std::string& line : lines) text += labelled(text.empty() ? " notes" : "", line, indent, width);
   return text;

@@ -28,7 +28,8 @@ class Parser {
   Claim parse() {
     skip_space();
     if (at_end()) fail("expected a metric, as in " + std::string(example));
-    if (text_.substr(position_).starts_with("identity.")) return identity();
+    if (text_.substr(position_).starts_with("identity.") || text_.substr(position_).starts_with("transport."))
+      return identity();
     Claim claim;
     const Metric& metric = take_metric();
     claim.metric = metric.key;
@@ -58,7 +59,8 @@ class Parser {
   Claim identity() {
     static const std::vector<std::string> known = {
         "identity.accelerator", "identity.accelerator_count", "identity.accelerator_memory_gb",
-        "identity.vcpus",       "identity.ram_gib",           "identity.local_nvme_gb"};
+        "identity.vcpus",       "identity.ram_gib",           "identity.local_nvme_gb",
+        "transport.network"};
     const std::size_t begin = position_;
     Claim claim;
     claim.metric = take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_'; });
@@ -73,6 +75,7 @@ class Parser {
     if (comparison != claim.comparison) fail(fmt::format("expected {} for {}", claim.comparison, claim.metric));
     skip_space();
     claim.definition["comparison"] = "claim";
+    if (claim.metric == "transport.network") return network(std::move(claim));
     if (claim.metric != "identity.accelerator") {
       claim.value = take_number();
       if (size) claim.unit = claim.metric.ends_with("_gib") ? "GiB" : "GB";
@@ -84,6 +87,16 @@ class Parser {
     while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) name.remove_suffix(1);
     if (name.empty()) fail("expected the accelerator's name, such as H100 SXM");
     claim.value = std::string(name);
+    return claim;
+  }
+
+  Claim network(Claim claim) {
+    const std::string word(take_while([](unsigned char c) { return std::isalnum(c) != 0; }));
+    skip_space();
+    const std::vector<std::string> kinds = {"EFA", "InfiniBand", "RoCE"};
+    if (std::find(kinds.begin(), kinds.end(), word) == kinds.end() || !at_end())
+      fail(fmt::format("expected {} for transport.network", quoted_choice(kinds)));
+    claim.value = word;
     return claim;
   }
 

@@ -29,6 +29,7 @@ std::string share_text(double share) {
   if (percent < 100 && percent >= 99.95) return "99.9 %";
   if (percent > 100 && percent < 100.05) return "100.1 %";
   if (percent != 0 && std::abs(percent) < 1) return fmt::format("{:.2g} %", percent);
+  if (percent > 9999.95) return "over 9999 %";  // more digits would be cut from a column and misread
   return fmt::format("{:.1f} %", percent);
 }
 

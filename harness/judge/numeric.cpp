@@ -71,7 +71,9 @@ const Accelerator* accelerator_of(const Document& document, const Claim& claim, 
   const std::string id = text_at(claim.definition, "accelerator");
   if (!id.empty()) return catalog.find_accelerator(id);
   if (measured_on_host(document, measurement)) return nullptr;
-  const std::string name = measurement.devices.empty() ? std::string() : measurement.devices.front().name;
+  std::string name = measurement.devices.empty() ? std::string() : measurement.devices.front().name;
+  constexpr std::string_view simulated = " (virtual)";
+  if (name.ends_with(simulated)) name.resize(name.size() - simulated.size());
   if (!name.empty()) return catalog.find_accelerator(name);
   const Platform* platform = platform_of(document, catalog);
   return platform == nullptr ? nullptr : catalog.find_accelerator(platform->accelerator);

@@ -103,13 +103,18 @@ class Reader {
   }
 
   void network() {
+    const auto named = value_.find("fabric");
+    const bool known = named != value_.end() && !named->is_null();
+    const std::string fabric = known ? record_.word("fabric", {"EFA", "InfiniBand", "RoCE"}) : "";
+    if (known) add("transport.network==" + fabric, "fabric");
     const auto total = record_.number("network_gbit_s");
     const auto adapters = record_.count("network_adapters");
-    if (!total) return;
     if (adapters && *adapters < 1) record_.fail("network_adapters", "expected at least 1");
-    const auto fabric = value_.find("fabric");
-    const bool efa = fabric != value_.end() && record_.word("fabric", {"EFA", "InfiniBand", "RoCE"}) == "EFA";
-    add(fmt::format("network.{}.gbps>={} Gb/s", efa ? "efa" : "ib", exact_text(*total / adapters.value_or(1))),
+    if (adapters && !total)
+      record_.fail("network_adapters", "says nothing without network_gbit_s, what all of them carry");
+    if (!total) return;
+    add(fmt::format("network.{}.gbps>={} Gb/s", fabric == "EFA" ? "efa" : "ib",
+                    exact_text(*total / adapters.value_or(1))),
         "network_gbit_s");
   }
 

@@ -95,7 +95,8 @@ void judge_network(const Document& document, const Catalog& catalog, Verdict& ve
   verdict.kind = *kind;
   verdict.attained = std::string(to_string(way));
   verdict.measurement_id = worst.measurement->id;
-  const std::string platform = text_at(verdict.claim.definition, "platform");
+  std::string platform = text_at(verdict.claim.definition, "platform");
+  if (platform.empty()) platform = "the seller";
   if (*kind == VerdictKind::met) {
     verdict.reason = fmt::format("NCCL used {} between the nodes ({})", to_string(way),
                                  worst.transport.network.empty() ? sold : worst.transport.network);

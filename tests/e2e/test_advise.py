@@ -21,7 +21,7 @@ class Advise(CommandTest):
         self.assertLessEqual(best["seconds"], 30 * 86400)
         self.assertEqual(best["money"], min(row["money"] for row in answer["rows"] if row["converted"]))
         self.assertGreater(len(answer["left_out"]), 10)
-        self.assertEqual(answer["workload"]["state_bytes"], 16 * 6.7e9)
+        self.assertEqual(answer["workload"]["state_bytes"], 16 * 7e9)
 
     def test_text(self):
         done = self.assert_exit(claimcheck("advise", *SEVEN, "--deadline", "30d", "--top", "3"), 0)
@@ -32,6 +32,8 @@ class Advise(CommandTest):
     def test_what_cannot_be_done_is_exit_1(self):
         answer = self.advised("--params", "70e9", "--tokens", "1e12", "--deadline", "1d", "--provider", "aws", code=1)
         self.assertEqual(answer["rows"], [])
+        self.advised("--params", "1e13", "--tokens", "1e12", code=1)
+        self.advised(*SEVEN, "--currency", "EUR", "--budget", "1e12", code=4)  # no rate, so nothing is known
         done = self.assert_exit(claimcheck("advise", *SEVEN, "--budget", "1"), 1)
         self.assertIn("no machine looked at can do it", done.stdout)
 
@@ -42,12 +44,15 @@ class Advise(CommandTest):
     def test_bad_input_is_one_sentence(self):
         rows = [
             (("--params", "x", "--tokens", "1e9"), "--params 'x'"),
-            (("--params", "7B", "--tokens", "0"), "--tokens 0"),
-            (("--params", "7B", "--tokens", "nan"), "--tokens nan"),
+            (("--params", "7B", "--tokens", "0"), "--tokens '0'"),
+            (("--params", "7B", "--tokens", "nan"), "--tokens 'nan'"),
             ((*SEVEN, "--deadline", "soon"), "--deadline"),
             ((*SEVEN, "--deadline", "-3d"), "--deadline"),
             ((*SEVEN, "--dtype", "fp12"), "bf16"),
             ((*SEVEN, "--layers", "3"), "--width"),
+            ((*SEVEN, "--layers", "2", "--width", "128"), "far from --params"),
+            (("--params", "7B", "--tokens", "2Q"), "--tokens '2Q'"),
+            ((*SEVEN, "--deadline", ""), "--deadline"),
             ((*SEVEN, "--batch-tokens", "5"), "--batch-tokens"),
             ((*SEVEN, "--instance", "aws:p5.48xlarg"), "aws:p5.48xlarge"),
             ((*SEVEN, "--provider", "amazon"), "expected one of"),

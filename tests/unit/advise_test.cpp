@@ -253,9 +253,29 @@ TEST(Advise, RowsAreRankedByMoneyWithinTheBudget) {
     EXPECT_GE(row["money"].get<double>(), last);
     last = row["money"];
   }
-  EXPECT_TRUE(can_be_done(answer));
+  EXPECT_EQ(outcome(answer), ExitCode::ok);
   options.budget = 1;
-  EXPECT_FALSE(can_be_done(advice(options)));
+  EXPECT_EQ(outcome(advice(options)), ExitCode::not_met);
+}
+
+TEST(Advise, AnUnknownRateIsNoAnswer) {
+  AdviseOptions options = options_for(seven_billion());
+  options.instances = {"aws:p5.48xlarge"};
+  options.cost.currency = "EUR";
+  options.budget = 1e12;
+  const json answer = advice(options);
+  EXPECT_EQ(outcome(answer), ExitCode::incomplete);
+  EXPECT_THAT(advise_text(answer), AllOf(HasSubstr("rate is missing"), HasSubstr("--fx")));
+}
+
+TEST(Advise, NoMachineIsNoYes) {
+  AdviseOptions options = options_for(seven_billion());
+  options.workload.model.parameters = 1e13;
+  options.workload.model.layers = 0;
+  const json answer = advice(options);
+  EXPECT_TRUE(answer["rows"].empty());
+  EXPECT_EQ(outcome(answer), ExitCode::not_met);
+  for (const json& one : answer["rules"]) EXPECT_NE(one["verdict"], "holds") << one;
 }
 
 json rule(const json& answer, const std::string& claim) {
@@ -298,7 +318,7 @@ TEST(Advise, TheTextIsNotWiderThanItsScreen) {
     EXPECT_LE(display_width(text.substr(at, end - at)), 100) << text.substr(at, end - at);
     at = end + 1;
   }
-  EXPECT_THAT(text, HasSubstr("save every"));
+  EXPECT_THAT(text, HasSubstr("R: activations computed again"));
 }
 
 TEST(Advise, AMeasuredMachineSpeaksForItself) {

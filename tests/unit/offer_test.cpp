@@ -48,11 +48,13 @@ TEST_F(OfferFile, BecomesClaims) {
               ElementsAre("identity.accelerator==H100 SXM", "identity.accelerator_count==8", "identity.vcpus==192",
                           "identity.accelerator_memory_gb>=80", "gemm.bf16.tflops[peak=yes,sparse=yes]>=1979 TFLOPS",
                           "gemm.int8.tops[peak=yes,sparse=yes]>=3958 TOPS", "memory.read.gbps[peak=yes]>=3350 GB/s",
-                          "network.ib.gbps>=400 Gb/s", "memory.triad.gbps>=2900"));
+                          "transport.network==InfiniBand", "network.ib.gbps>=400 Gb/s", "memory.triad.gbps>=2900"));
   EXPECT_EQ(offer.price, "2.49/gpu-hour");
   EXPECT_EQ(offer.term, "spot");
   EXPECT_EQ(read(R"({"price": 98.32})").price, "98.32");
-  EXPECT_THAT(read(R"({"network_gbit_s": 400, "fabric": "EFA"})").claims, ElementsAre("network.efa.gbps>=400 Gb/s"));
+  EXPECT_THAT(read(R"({"network_gbit_s": 400, "fabric": "EFA"})").claims,
+              ElementsAre("transport.network==EFA", "network.efa.gbps>=400 Gb/s"));
+  EXPECT_THAT(read(R"({"fabric": "RoCE"})").claims, ElementsAre("transport.network==RoCE"));
 }
 
 TEST_F(OfferFile, FaultsAreNamed) {
@@ -62,6 +64,7 @@ TEST_F(OfferFile, FaultsAreNamed) {
   EXPECT_THAT(refusal(R"({"claims": ["memory.triad.gbs>=1"]})"), HasSubstr("memory.triad.gbps"));
   EXPECT_THAT(refusal(R"({"fabric": "EFB", "network_gbit_s": 1})"), HasSubstr("EFA"));
   EXPECT_THAT(refusal(R"({"sparse": "yes", "tflops": {"bf16": 1}})"), HasSubstr("true or false"));
+  EXPECT_THAT(refusal(R"({"network_adapters": 8})"), HasSubstr("network_gbit_s"));
   EXPECT_THAT(refusal("[1]"), HasSubstr(".json"));
   EXPECT_THAT(refusal("{"), HasSubstr(".json"));
 }
@@ -75,7 +78,8 @@ TEST(IdentityClaim, IsParsed) {
   const Claim memory = parse_claim("identity.ram_gib>=2048");
   EXPECT_EQ(memory.unit, "GiB");
   for (const char* wrong : {"identity.colour==red", "identity.vcpus>=3", "identity.ram_gib==3", "identity.vcpus==x",
-                            "identity.accelerator==", "identity.vcpus==3 GB"})
+                            "identity.accelerator==", "identity.vcpus==3 GB", "transport.network==carrier pigeons",
+                            "transport.network>=EFA"})
     EXPECT_THROW(parse_claim(wrong), UserError) << wrong;
 }
 
