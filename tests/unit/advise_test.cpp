@@ -134,7 +134,7 @@ TEST(AdviseUpdate, WhatSlowLinksDoNotHideIsSeen) {
   EXPECT_NEAR(update->efficiency, compute / moved, 1e-9);
 }
 
-TEST(AdviseUpdate, AGpuWithoutASequenceHasNothingToDo) {
+TEST(AdviseUpdate, AGpuWithoutASequenceIsIdle) {
   Workload workload = seven_billion();
   workload.batch_tokens = 7 * 4096;
   EXPECT_FALSE(fastest_update(workload, eight_gpus(), 400, 1));
