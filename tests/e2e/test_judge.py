@@ -90,6 +90,29 @@ class Machine(CommandTest):
         self.assertEqual(self.verdicts["user:1"]["verdict"], "not_measured")
         self.assertIn("uncorrectable ECC error", self.findings["gpu.left_out:3"]["text"])
 
+    def test_one_claim_of_each_kind(self):
+        triad = measurement("memory.triad", "memory.triad.gbps", "GB/s", 2900, [2900] * 8)
+        triad["statistics"] |= {"min": 2850, "max": 2950, "cv": 0.013, "ci95": [2850, 2950],
+                                "samples": [2850, 2870, 2890, 2910, 2930, 2950]}
+        document = p5([measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 794, [794] * 8), triad,
+                       measurement("memory.read", "memory.read.gbps", "GB/s", 5000, [5000] * 8)])
+        for device in document["system"]["devices"]:  # 2 x 2619 MHz x 5120 bit / 8 = 3352 GB/s
+            device["facts"] = {"max_memory_clock_mhz": 2619, "memory_bus_bits": 5120}
+        rows = [("gemm.bf16.tflops>=700", "met", "113.4 %"),
+                ("gemm.bf16.tflops>=1979", "not_met", "sparse figure"),
+                ("memory.triad.gbps>=2900", "inconclusive", "straddles"),
+                ("allgather.busbw.gbps>=300", "not_measured", "no measurement"),
+                ("memory.read.gbps>=3000", "implausible", "3352"),
+                ("identity.accelerator_count==4", "contradicted", "8 here; 4 sold"),
+                ("gemm.bf16.tflops>=7912", "not_met", "8 devices together"),
+                ("memory.triad.gbps>=3350 GiB/s", "not_met", "binary unit")]
+        self.judged(document, *(part for claim, _, _ in rows for part in ("--claim", claim)))
+        for number, (claim, kind, said) in enumerate(rows, 1):
+            verdict = self.verdicts[f"user:{number}"]
+            with self.subTest(claim):
+                self.assertEqual(verdict["verdict"], kind)
+                self.assertIn(said, " ".join([verdict["reason"], *verdict["diagnosis"]]))
+
     def test_mfu_is_a_claim_and_a_line(self):
         step = measurement("training/1.3b", "training.tflops", "TFLOPS", 494.5, [494.5] * 8,
                            conditions={"data_type": "bf16", "ranks": 8, "data_pattern": "normal"})
