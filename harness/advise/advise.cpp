@@ -229,7 +229,7 @@ class Advisor {
           "How often spot machines are taken away is not known: --interrupted-every says it, and without it "
           "their loss is not counted.");
     notes.push_back(
-        "Nothing here was trained: figures without 'measured' are estimates from the catalog, good for an "
+        "Nothing here was trained: figures marked * or ~ are estimates, good for an "
         "order, not for a contract.");
     return notes;
   }

@@ -81,8 +81,13 @@ class Formulas {
   std::optional<Computed> states_of_100(const json& one) const {
     return states(100e9, one.at("value").get<double>() * 1e9 >= 1.6e12);
   }
-  // The size of a card does not decide: more of smaller ones hold the same.
-  std::optional<Computed> states_of_10(const json& /*one*/) const { return states(10e9, false); }
+  // The size of a card decides where one of half the size cannot take part at all.
+  std::optional<Computed> states_of_10(const json& /*one*/) const {
+    advise::Workload workload;
+    workload.model = advise::with_shape({"10B", 10e9, 0, 0});
+    const advise::Need need = advise::training_need(workload);
+    return states(10e9, !advise::gpus_for(need.states, need.gathered + need.computed, 40e9));
+  }
   std::optional<Computed> states_of_1(const json& /*one*/) const { return states(1e9, std::nullopt); }
 
   std::optional<Computed> same_as_one_year(const json& one) const {
@@ -119,21 +124,30 @@ class Formulas {
   std::optional<Computed> energy(const json& one) const { return saved(one, "G1-20"); }
   std::optional<Computed> hardware(const json& one) const { return saved(one, "G1-28"); }
 
-  std::optional<TermComparison> terms() const {
-    const json* rates = statement("G2-36");
-    const auto pair = rates == nullptr ? std::nullopt : two_numbers(*rates);
-    return pair ? std::optional(compare_terms(pair->first, pair->second, 3)) : std::nullopt;
+  static constexpr double years = 3;
+  std::optional<std::pair<double, double>> rates() const {
+    const json* found = statement("G2-36");
+    return found == nullptr ? std::nullopt : two_numbers(*found);
   }
+  std::optional<TermComparison> terms() const {
+    const auto pair = rates();
+    return pair ? std::optional(compare_terms(pair->first, pair->second, years)) : std::nullopt;
+  }
+  // The guide's two formulas beside the total that is paid.
   std::optional<Computed> on_demand(const json& /*one*/) const {
-    const auto found = terms();
-    if (!found) return std::nullopt;
-    return Computed{fmt::format("28 x 24 x 365 x 3 = {:.0f}", found->on_demand_total), true};
+    const auto pair = rates();
+    if (!pair) return std::nullopt;
+    const double guide = pair->first * 24 * 365 * years;
+    return Computed{fmt::format("{:g} x 24 x 365 x {:g} = {:.0f}", pair->first, years, guide),
+                    guide == terms()->on_demand_total};
   }
   std::optional<Computed> reserved(const json& /*one*/) const {
-    const auto found = terms();
-    if (!found) return std::nullopt;
-    return Computed{fmt::format("12 x 24 x 365 x 3 = {:.0f}; the formula gives 12 x 3 = 36", found->reserved_total),
-                    false};
+    const auto pair = rates();
+    if (!pair) return std::nullopt;
+    const double guide = pair->second * years;
+    return Computed{fmt::format("{:g} x 24 x 365 x {:g} = {:.0f}; the formula gives {:g} x {:g} = {:g}", pair->second,
+                                years, terms()->reserved_total, pair->second, years, guide),
+                    guide == terms()->reserved_total};
   }
   std::optional<Computed> break_even(const json& /*one*/) const {
     const auto found = terms();

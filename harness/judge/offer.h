@@ -6,7 +6,8 @@
 //   tflops {"bf16": 989}, sparse (the figures count structured sparsity), memory_bandwidth_gbps   arithmetic peaks of
 //   one
 //                                   GPU, judged as those of a data sheet (docs/judging.md)
-//   network_gbit_s, network_adapters, fabric ("EFA", "InfiniBand", "RoCE")  of a node, one way; judged by adapter
+//   fabric ("EFA", "InfiniBand", "RoCE")        what collectives between nodes go over
+//   network_gbit_s, network_adapters            of a node, one way; judged by adapter
 //   claims                          further ones, as --claim takes them
 #pragma once
 
