@@ -182,7 +182,7 @@ class Evaluation {
   }
 
   json row(const Outcome& outcome, const HourPrice& price) const {
-    json row = pricing_.row(price, std::nullopt);
+    json row = pricing_.row(price, std::nullopt, "");
     for (const char* unused : {"useful_tflops", "per_eflop"}) row.erase(unused);
     const double hours = outcome.seconds / 3600;
     const double term = term_hours(price.term);

@@ -112,6 +112,29 @@ struct Currency {
   std::string place;
 };
 
+// A tier ends at `up_to_gb` of the month's total; the last one may have no end.
+struct FeeTier {
+  std::optional<double> up_to_gb;
+  double price = 0;  // a GB, or a GB and month
+};
+
+// What a provider takes beside the machine.
+struct Fee {
+  std::string id;
+  std::string provider;
+  std::string kind;     // "storage": a GB kept for a month; "egress": a GB sent to the internet
+  std::string product;  // "EBS gp3"
+  std::string region;   // empty: not said
+  double free_gb = 0;   // of a month
+  std::vector<FeeTier> tiers;
+  std::string currency;
+  std::string date;  // empty when undated
+  std::string confidence;
+  std::string note;
+  Sources sources;
+  std::string place;
+};
+
 struct CatalogProblem {
   std::string file;     // "prices/aws.csv"
   std::string place;    // "line 17" or JSON pointer
@@ -127,6 +150,7 @@ struct Catalog {
   std::vector<Expected> expected;           // a record for a family ("aws:g5.*") is here once a platform
   std::vector<Expected> unusable_expected;  // kept and shown, never judged by
   std::vector<Currency> currencies;
+  std::vector<Fee> fees;
   nlohmann::json guide_claims;          // catalog/claims/guides.json
   nlohmann::json guide_contradictions;  // catalog/claims/contradictions.json
   nlohmann::json guide_systems;         // catalog/claims/systems.json

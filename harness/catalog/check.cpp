@@ -150,6 +150,7 @@ void check_ids(const Catalog& catalog, Problems& problems) {
   for (const Currency& currency : catalog.currencies) {
     if (!codes.insert(currency.code).second) refuse(problems, currency.place, "a second rate of " + currency.code);
   }
+  check_duplicates(catalog.fees, problems);
   check_spellings(catalog, problems);
 }
 
@@ -173,6 +174,7 @@ void check_references(const Catalog& catalog, Problems& problems) {
     }
   }
   for (const Currency& currency : catalog.currencies) references.sources(currency.sources, currency.place);
+  for (const Fee& fee : catalog.fees) references.sources(fee.sources, fee.place);
   references.sources(catalog.guide_claims, "claims/guides.json", "claims");
   references.sources(catalog.guide_contradictions, "claims/contradictions.json", "contradictions");
   references.sources(catalog.guide_systems, "claims/systems.json", "systems");
@@ -246,6 +248,7 @@ std::vector<CatalogProblem> check_files(const std::vector<CatalogFile>& files) {
   std::vector<CatalogProblem> problems;
   const Catalog catalog = read_catalog(files, &problems);
   catalog_checks::check_ids(catalog, problems);
+  catalog_checks::check_fees(catalog, problems);
   catalog_checks::check_references(catalog, problems);
   catalog_checks::check_prices(catalog, problems);
   catalog_checks::check_expected(catalog, problems);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "harness/catalog/checks.h"
@@ -54,6 +55,22 @@ void check_prices(const Catalog& catalog, Problems& problems) {
   const PriceRules rules(catalog, prices);
   for (const Price& price : catalog.prices) check_mark(price, rules.fault(price), problems);
   check_same(catalog.prices, problems);
+}
+
+void check_fees(const Catalog& catalog, Problems& problems) {
+  std::set<std::string> providers;
+  for (const Platform& platform : catalog.platforms) providers.insert(platform.provider);
+  for (const Fee& fee : catalog.fees) {
+    if (providers.count(fee.provider) == 0)
+      refuse(problems, fee.place + "/provider",
+             fmt::format("\"{}\" is no provider of a platform; expected one of {}", fee.provider,
+                         fmt::join(providers, ", ")));
+    // A GB and month of the dearest disk is far below a dollar, and so is a GB sent; above stands a wrong unit.
+    for (const FeeTier& tier : fee.tiers)
+      if (fee.currency == "USD" && tier.price > 1)
+        refuse(problems, fee.place + "/tiers",
+               fmt::format("{} USD a GB; expected at most 1: a price of a TB, or of a year?", tier.price));
+  }
 }
 
 }  // namespace claimcheck::catalog_checks

@@ -22,6 +22,9 @@ void check_references(const Catalog& catalog, Problems& problems);
 // A factor 5 off its peers, spot against on-demand; the same price twice.
 void check_prices(const Catalog& catalog, Problems& problems);
 
+// A provider that nobody knows, a price of a GB that is one of a TB.
+void check_fees(const Catalog& catalog, Problems& problems);
+
 // Floors that no healthy machine reaches or that cannot fail, values above a physical ceiling.
 void check_expected(const Catalog& catalog, Problems& problems);
 

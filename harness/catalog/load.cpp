@@ -84,6 +84,8 @@ class Loader {
       });
     } else if (path == "currencies.json") {
       into(catalog_.currencies, path, document, "currencies", parts::read_currency);
+    } else if (path == "fees.json") {
+      into(catalog_.fees, path, document, "fees", parts::read_fee);
     } else if (path.starts_with("accelerators/")) {
       into(catalog_.accelerators, path, document, "accelerators", parts::read_accelerator);
     } else if (path.starts_with("platforms/")) {
@@ -104,7 +106,7 @@ class Loader {
     } else {
       guarded([&] {
         throw CatalogError(path, "/",
-                           "no part of a catalog; expected sources.json, currencies.json, rules.json, "
+                           "no part of a catalog; expected sources.json, currencies.json, fees.json, rules.json, "
                            "accelerators/*.json, platforms/*.json, prices/*.csv, expected/*.json, "
                            "claims/guides.json, claims/contradictions.json or claims/systems.json");
       });

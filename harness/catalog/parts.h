@@ -23,6 +23,7 @@ namespace catalog_parts {
 Source read_source(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 Accelerator read_accelerator(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 Platform read_platform(const nlohmann::json& value, const std::string& file, const std::string& pointer);
+Fee read_fee(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 Currency read_currency(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 Expected read_expected(const nlohmann::json& value, const std::string& file, const std::string& pointer);
 // Statements, contradictions and rules are kept as they are; these only check their fields.

@@ -130,6 +130,40 @@ Currency read_currency(const nlohmann::json& value, const std::string& file, con
   return currency;
 }
 
+Fee read_fee(const nlohmann::json& value, const std::string& file, const std::string& pointer) {
+  const Record record(value, file, pointer,
+                      {"id", "provider", "kind", "product", "region", "free_gb", "tiers", "currency", "date", "undated",
+                       "confidence", "note", "source"});
+  Fee fee;
+  fee.id = record.text("id");
+  fee.provider = record.text("provider");
+  fee.kind = record.word("kind", {"storage", "egress"});
+  fee.product = record.text("product");
+  fee.region = record.optional_text("region");
+  fee.free_gb = record.number("free_gb").value_or(0);
+  fee.currency = record.text("currency");
+  if (!value.contains("tiers") || !value.at("tiers").is_array() || value.at("tiers").empty())
+    record.fail("tiers", "missing; expected a list such as [{\"price\": 0.09}]");
+  double reached = fee.free_gb;
+  for (std::size_t i = 0; i < value.at("tiers").size(); ++i) {
+    const Record tier(value.at("tiers")[i], file, fmt::format("{}/tiers/{}", pointer, i), {"up_to_gb", "price"});
+    const auto price = tier.number("price");
+    if (!price) tier.fail("price", "missing; expected a price of a GB, 0 where nothing is taken");
+    const auto end = tier.number("up_to_gb");
+    const bool last = i + 1 == value.at("tiers").size();
+    if (!end && !last) tier.fail("up_to_gb", "missing; only the last tier has no end");
+    if (end && *end <= reached) tier.fail("up_to_gb", "expected more than the tier before it, and than free_gb");
+    if (end) reached = *end;
+    fee.tiers.push_back({end, *price});
+  }
+  fee.date = record.date();
+  fee.confidence = record.word("confidence", confidences());
+  fee.note = record.optional_text("note");
+  fee.sources = record.sources();
+  fee.place = record.place();
+  return fee;
+}
+
 void read_guide_claim(const nlohmann::json& value, const std::string& file, const std::string& pointer) {
   const Record record(value, file, pointer,
                       {"id", "guide", "line", "claim", "subject", "about", "quantity", "value", "unit", "currency",

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <map>
 #include <vector>
 
 #include "harness/error.h"
@@ -13,6 +15,20 @@ namespace claimcheck::cli {
 void check_range(const char* option, double value, double least, double most, const char* what) {
   if (value >= least && value <= most) return;
   throw UserError(fmt::format("{} {}: expected {} (from {} to {})", option, value, what, least, most));
+}
+
+double parse_gigabytes(const std::string& text, const char* option) {
+  static const std::map<std::string, double> units = {
+      {"MB", 1e-3}, {"GB", 1}, {"TB", 1e3}, {"PB", 1e6}, {"GiB", 1.073741824}, {"TiB", 1099.511627776}};
+  double amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  std::string unit(static_cast<const char*>(end), text.data() + text.size());
+  unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? 0 : unit.find_first_not_of(' '));
+  const auto found = units.find(unit);
+  if (error == std::errc() && found != units.end() && amount > 0 && amount * found->second <= 1e12)
+    return amount * found->second;
+  throw UserError(
+      fmt::format("{} '{}': expected a size with its unit (MB, GB, TB, PB, GiB, TiB), such as 20TB", option, text));
 }
 
 std::string checked_term(std::string term) {

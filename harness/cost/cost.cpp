@@ -64,6 +64,11 @@ bool ranked(const json& row) {
 
 double rate_of(const json& row) { return row["per_eflop"].get<double>(); }
 
+// Of a row whose fees, if there are any, are known.
+double paid_per_hour(const json& row) {
+  return row["per_hour"].get<double>() + (row.contains("fees") ? row["fees"]["per_hour"].get<double>() : 0);
+}
+
 // Ranked rows first, by price of a useful FLOP; free ones and those without a rate or a figure have no rank.
 void rank(std::vector<json>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
@@ -106,9 +111,11 @@ Shown shown_rows(std::vector<json> rows, const std::string& own_instance, std::s
   return shown;
 }
 
-// What the figure becomes when one factor changes: price by a tenth, scaling by five points.
-json sensitivity(double per_eflop, std::optional<double> scaling) {
-  json what = {{"price_minus_10", per_eflop * 0.9}, {"price_plus_10", per_eflop * 1.1}};
+// What the figure becomes when one factor changes: price of the machine by a tenth, scaling by five points.
+json sensitivity(const json& row, std::optional<double> scaling) {
+  const double per_eflop = rate_of(row);
+  const double tenth = per_eflop * row["per_hour"].get<double>() / paid_per_hour(row) / 10;
+  json what = {{"price_minus_10", per_eflop - tenth}, {"price_plus_10", per_eflop + tenth}};
   if (scaling && *scaling > 0.05) {
     const double low = *scaling - 0.05;
     const double high = std::min(1.0, *scaling + 0.05);
@@ -164,16 +171,25 @@ class Builder {
   // The headline of a result is its first row that costs something.
   static void add_comparison(const json& row, json& result) {
     if (result.contains("per_eflop") || !row["per_eflop"].is_number() || row["per_eflop"].get<double>() <= 0) return;
-    const double per_eflop = rate_of(row);
-    result["per_eflop"] = per_eflop;
+    result["per_eflop"] = rate_of(row);
     result["currency"] = row["currency"];
     if (result.contains("claimed_tflops")) {
-      result["claimed_per_eflop"] = dollars_per_eflop(row["per_hour"].get<double>(), result["claimed_tflops"]);
+      result["claimed_per_eflop"] = dollars_per_eflop(paid_per_hour(row), result["claimed_tflops"]);
     }
+    if (result["training"].is_object())
+      result["training"]["per_eflop"] = dollars_per_eflop(paid_per_hour(row), result["training"]["tflops"]);
     const json& useful = result["useful"];
     const bool scales = useful["devices"].get<int>() > 1;
-    result["sensitivity"] =
-        sensitivity(per_eflop, scales ? std::optional(useful["scaling"].get<double>()) : std::nullopt);
+    result["sensitivity"] = sensitivity(row, scales ? std::optional(useful["scaling"].get<double>()) : std::nullopt);
+    if (result["training"].is_object()) add_utilisation(result["training"], result["sensitivity"]);
+  }
+
+  // What a FLOP of the model costs at five points of MFU less and more.
+  static void add_utilisation(const json& training, json& sensitivity) {
+    if (!training["mfu"].is_number() || training["mfu"].get<double>() <= 0.05) return;
+    const double mfu = training["mfu"];
+    for (const auto& [key, at] : {std::pair("mfu_low", mfu - 0.05), std::pair("mfu_high", std::min(1.0, mfu + 0.05))})
+      sensitivity[key] = {{"mfu", at}, {"per_eflop", training["per_eflop"].get<double>() * mfu / at}};
   }
 
   void add_instance() {
@@ -183,7 +199,7 @@ class Builder {
     if (options_.price) {
       std::string why;
       if (const auto price = pricing_.of_quote(*options_.price, asked_->accelerator_count.value_or(0), why)) {
-        json row = pricing_.row(*price, useful);
+        json row = pricing_.row(*price, useful, asked_->provider);
         instance["prices"].insert(instance["prices"].begin(), row);
         row["label"] = asked_->id + ", your price";
         row["instance"] = asked_->id;
@@ -199,8 +215,7 @@ class Builder {
     for (const json& row : instance["prices"]) {
       if (!row["per_eflop"].is_number() || rate_of(row) <= 0) continue;
       const bool scales = asked_->accelerator_count.value_or(0) > 1;
-      instance["sensitivity"] =
-          sensitivity(rate_of(row), scales ? std::optional(options_.assumed_scaling) : std::nullopt);
+      instance["sensitivity"] = sensitivity(row, scales ? std::optional(options_.assumed_scaling) : std::nullopt);
       break;
     }
     cost_["instance"] = std::move(instance);
@@ -213,6 +228,9 @@ class Builder {
       rows_.push_back(std::move(row));
     }
     rank(rows_);
+    const auto without_fees = std::count_if(rows_.begin(), rows_.end(), [](const json& row) {
+      return row.contains("fees") && !row["fees"]["per_hour"].is_number();
+    });
     Shown shown = shown_rows(std::move(rows_), asked_ == nullptr ? "" : asked_->id, options_.top);
     cost_["rows"] = std::move(shown.rows);
     cost_["hidden_rows"] = shown.ranked_hidden;
@@ -221,6 +239,11 @@ class Builder {
     cost_["without_price"] = left_out.without_price;
     cost_["without_figure"] = left_out.without_figure;
     cost_["unconverted"] = shown.unconverted;
+    if (!options_.usage.any()) return;
+    cost_["without_fees"] = without_fees;
+    cost_["usage"] = {{"storage_gb", options_.usage.storage_gb},
+                      {"egress_gb", options_.usage.egress_gb},
+                      {"hours", options_.usage.hours}};
   }
 
   const std::vector<PricedResult>& results_;

@@ -6,6 +6,7 @@
 //     cores at once, so nothing is lost to scaling and the factor is 1 by construction.
 //   $ per useful EFLOP = price per hour / (useful TFLOPS x 3600 / 1e6)          (1 EFLOP = 1e6 TFLOP)
 //   catalog estimate of useful TFLOPS = dense claim x typical ratio x devices x assumed scaling (1 for one device)
+//   with fees (fees.h) price per hour is the machine's and theirs
 //   spot, where checkpoints were measured and --interrupted-every is given: useful TFLOPS x goodput (goodput.h)
 // Source: the project's design, section 6; facts F1 to F3 and F7. docs/cost.md defines every column.
 #pragma once
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "harness/catalog/catalog.h"
+#include "harness/cost/fees.h"
 #include "harness/cost/price.h"
 #include "harness/result/document.h"
 
@@ -55,6 +57,7 @@ struct CostOptions {
   double assumed_scaling = 0.90;        // of estimates with more than one accelerator
   // Mean time between interruptions of spot machines; set: measured checkpoints give their goodput. Nothing is assumed.
   std::optional<double> seconds_between_interruptions;
+  Usage usage;                      // data kept and sent out, whose fees are then part of every row
   std::optional<double> kwh_price;  // of electricity, in `currency`
   double pue = 1;                   // power of the facility / power of its machines
   std::string today;                // ISO date; empty: the clock's

@@ -74,6 +74,24 @@ std::string sensitivity_text(const json& what, const std::string& currency) {
   return text;
 }
 
+// "training: 413 TFLOPS x 8 (MFU 41.8 %) -> $6.61 per EFLOP of the model; ..."
+std::string training_text(const json& result) {
+  const json& training = result.at("training");
+  std::string text = fmt::format("training: {} TFLOPS x {}", number_text(training.at("per_device")),
+                                 training.at("devices").get<int>());
+  if (training.at("mfu").is_number()) text += fmt::format(" (MFU {})", share_text(training.at("mfu")));
+  if (!training.at("per_eflop").is_number()) return text;
+  const std::string currency = result.at("currency");
+  text += fmt::format(" -> {} per EFLOP of the model", money_text(training.at("per_eflop"), currency));
+  const json& sensitivity = result.at("sensitivity");
+  if (sensitivity.contains("mfu_low"))
+    text += fmt::format("; at MFU {} {}, {} {}", share_text(sensitivity.at("mfu_low").at("mfu")),
+                        money_text(sensitivity.at("mfu_low").at("per_eflop"), currency),
+                        share_text(sensitivity.at("mfu_high").at("mfu")),
+                        money_text(sensitivity.at("mfu_high").at("per_eflop"), currency));
+  return text;
+}
+
 // "energy    5520 W of 8 devices -> 1.20 MJ = 0.333 kWh per EFLOP ..."
 std::string energy_text(const json& energy, const std::string& currency) {
   std::string text = fmt::format(
@@ -119,6 +137,8 @@ std::string results_text(const json& cost) {
     if (result.contains("sensitivity")) {
       text += labelled("", sensitivity_text(result.at("sensitivity"), result.at("currency")), indent, width);
     }
+    if (result.contains("training") && result.at("training").is_object())
+      text += labelled("", training_text(result), indent, width);
     if (result.contains("energy") && result.at("energy").is_object()) {
       text += labelled("", energy_text(result.at("energy"), cost.at("currency")), indent, width);
     }
@@ -221,6 +241,27 @@ std::string sentence(std::string text) {
   return text;
 }
 
+std::string rows_count(std::size_t count) { return fmt::format("{} row{}", count, count == 1 ? "" : "s"); }
+
+// "fees: 20,000 GB kept and 5,000 GB sent out a month, over 730 hours of use, are in /EFLOP ..."
+std::string fees_remark(const json& cost) {
+  const json& usage = cost.at("usage");
+  std::string text =
+      fmt::format("fees: {} GB kept and {} GB sent out a month, over {} hours of use, are in /EFLOP, not in {}/h",
+                  exact_text(usage.at("storage_gb")), exact_text(usage.at("egress_gb")), exact_text(usage.at("hours")),
+                  text_at(cost, "currency"));
+  std::set<std::string> sources;
+  for (const json& row : cost.at("rows"))
+    for (const json& source : row.at("fees").at("sources")) sources.insert(source.get<std::string>());
+  if (!sources.empty()) text += fmt::format(" ({})", fmt::join(sources, "; "));
+  const std::size_t unknown = cost.at("without_fees");
+  if (unknown > 0)
+    text += fmt::format(
+        ". Not ranked, because the catalog has no fee of the provider: {}; --storage-price and --egress-price give one",
+        rows_count(unknown));
+  return text + ".";
+}
+
 // What the reader has to know to trust or doubt the table.
 std::string remarks(const json& cost) {
   std::vector<std::string> lines;
@@ -234,6 +275,7 @@ std::string remarks(const json& cost) {
                     "(--scaling); the cheapest region of each platform and term.",
                     text_at(cost, "data_type"), number_text(cost.at("assumed_scaling"))));
   }
+  if (cost.contains("usage")) lines.push_back(fees_remark(cost));
   if (any([](const json& row) { return row.value("stand_in", false); })) {
     lines.emplace_back(
         "estimate*: nothing measured is known of this accelerator, so the median ratio of others stands in.");
@@ -244,9 +286,8 @@ std::string remarks(const json& cost) {
   }
   for (const auto& [currency, count] : cost.at("unconverted").items()) {
     lines.push_back(
-        fmt::format("{} rows in {} are not ranked: no dated rate is known; pass --fx {}=RATE (units per US "
-                    "dollar).",
-                    count.get<std::size_t>(), currency, currency));
+        fmt::format("{} in {} without a rank: no dated rate is known; pass --fx {}=RATE (units per US dollar).",
+                    rows_count(count.get<std::size_t>()), currency, currency));
   }
   const std::size_t hidden = cost.at("hidden_rows");
   if (hidden > 0) lines.push_back(fmt::format("{} more ranked rows: --top 0 shows all.", hidden));

@@ -15,6 +15,9 @@ namespace claimcheck {
 namespace {
 
 constexpr double hours_per_year = 24 * 365;
+// Beyond them stands a slip of the finger; sums over years of a hundred nodes stay readable.
+constexpr double smallest_price = 1e-6;
+constexpr double largest_price = 1e9;
 constexpr std::string_view examples = "98.32, $98.32/node-hour or 2.49/gpu-hour";
 
 [[noreturn]] void fail(std::string_view text, const std::string& what) {
@@ -107,6 +110,9 @@ double number_from(std::string_view text, std::string_view amount) {
     fail(text, fmt::format("'{}' is not an amount", amount));
   }
   if (value < 0) fail(text, "a price is not negative");
+  if (value > largest_price || (value > 0 && value < smallest_price)) {
+    fail(text, "no machine has such a price: 0 (a free trial), or 0.000001 to 1,000,000,000");
+  }
   return value;
 }
 

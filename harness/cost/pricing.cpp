@@ -66,7 +66,7 @@ std::optional<HourPrice> Pricing::of_quote(const Quote& quote, int accelerators,
   return price;
 }
 
-json Pricing::row(const HourPrice& price, std::optional<double> useful_tflops) const {
+json Pricing::row(const HourPrice& price, std::optional<double> useful_tflops, const std::string& provider) const {
   const auto exchanged = exchange(price.per_node, price.currency, options_.currency, rates_);
   const double factor = exchanged && price.per_node > 0 ? *exchanged / price.per_node : 1;
   const bool converted = exchanged.has_value();
@@ -80,8 +80,13 @@ json Pricing::row(const HourPrice& price, std::optional<double> useful_tflops) c
               {"useful_tflops", useful_tflops ? json(*useful_tflops) : json(nullptr)},
               {"per_eflop", nullptr},
               {"note", price.note}};
-  if (useful_tflops && *useful_tflops > 0) {
-    row["per_eflop"] = dollars_per_eflop(price.per_node * factor, *useful_tflops);
+  std::optional<double> fees = 0.0;
+  if (options_.usage.any()) {
+    row["fees"] = fees_json(catalog_, provider, price.region, options_.usage, row["currency"], rates_);
+    fees = row["fees"]["per_hour"].is_number() ? std::optional(row["fees"]["per_hour"].get<double>()) : std::nullopt;
+  }
+  if (useful_tflops && *useful_tflops > 0 && fees) {
+    row["per_eflop"] = dollars_per_eflop(price.per_node * factor + *fees, *useful_tflops);
   }
   const std::optional<int> age = days_between(price.as_of, today_);
   const bool stale = age.value_or(stale_days + 1) > stale_days;  // nobody knows how old an undated price is

@@ -7,6 +7,7 @@
 
 #include "harness/cost/energy.h"
 #include "harness/cost/goodput.h"
+#include "harness/cost/training.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/judge/physics.h"
@@ -91,6 +92,7 @@ class ResultRows {
  public:
   ResultRows(const Pricing& pricing, const PricedResult& priced, const Platform* platform, json& result)
       : pricing_(pricing), label_(priced.label), platform_(platform), result_(result) {
+    provider_ = platform == nullptr ? text_at(priced.document->platform, "provider") : platform->provider;
     std::string why;
     useful_ = trusted_rate(pricing, *priced.document, why);
     if (!why.empty()) result_["note"] = why;
@@ -105,6 +107,7 @@ class ResultRows {
     result_["label"] = label_;
     result_["instance"] = platform == nullptr ? json(nullptr) : json(platform->id);
     result_["useful"] = useful_ ? useful_json(*useful_) : json(nullptr);
+    result_["training"] = training_json(*priced.document, pricing.catalog());
     if (useful_) result_["energy"] = energy_json(*priced.document, *useful_, pricing.options());
     set_goodput(*priced.document);
     if (useful_ && platform != nullptr && !useful_->on_host)
@@ -140,7 +143,7 @@ class ResultRows {
     std::optional<double> tflops = useful_ ? std::optional(useful_->tflops) : std::nullopt;
     const bool interrupted = price.term == "spot" && goodput_.has_value() && tflops.has_value();
     if (interrupted) *tflops *= goodput_->share;
-    json row = pricing_.row(price, tflops);
+    json row = pricing_.row(price, tflops, provider_);
     if (interrupted) row["goodput"] = {{"share", goodput_->share}, {"save_every_seconds", goodput_->interval_seconds}};
     row["label"] = label;
     row["instance"] = platform_ == nullptr ? json(nullptr) : json(platform_->id);
@@ -172,6 +175,7 @@ class ResultRows {
 
   const Pricing& pricing_;
   std::string label_;
+  std::string provider_;
   const Platform* platform_;
   json& result_;
   std::optional<CheckpointTimes> times_;
@@ -220,7 +224,7 @@ std::vector<json> catalog_rows(const Pricing& pricing, const std::string& data_t
     const double useful = useful_estimate(*estimate->second, pricing.options(), count);
     for (const ListPrice& price : prices) {
       if (!pricing.wants(price.term)) continue;
-      json row = pricing.row(pricing.of_list(price), useful);
+      json row = pricing.row(pricing.of_list(price), useful, platform.provider);
       row["label"] = platform.id;
       row["instance"] = platform.id;
       mark_estimate(row, *estimate->second, pricing.options(), count);
@@ -250,7 +254,8 @@ json instance_json(const Pricing& pricing, const Platform& platform, const std::
     instance["scaling"] = assumed_scaling(pricing.options(), count);
   }
   for (const ListPrice& price : list_prices(catalog, platform)) {
-    if (pricing.wants(price.term)) instance["prices"].push_back(pricing.row(pricing.of_list(price), useful));
+    if (pricing.wants(price.term))
+      instance["prices"].push_back(pricing.row(pricing.of_list(price), useful, platform.provider));
   }
   json unknown = json::array();
   for (const char* term : {"on_demand", "spot", "reserved_1y", "reserved_3y"}) {

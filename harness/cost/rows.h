@@ -40,8 +40,9 @@ class Pricing {
   std::optional<HourPrice> of_quote(const Quote& quote, int accelerators, std::string& why) const;
 
   // per_hour, per_gpu_hour, currency (the one asked for where a rate is known), term, region, price{...}, and per_eflop
-  // where `useful_tflops` is known.
-  nlohmann::json row(const HourPrice& price, std::optional<double> useful_tflops) const;
+  // where `useful_tflops` is known. With data kept or sent out also fees{...} (fees.h), and per_eflop holds them: it is
+  // null where they are unknown.
+  nlohmann::json row(const HourPrice& price, std::optional<double> useful_tflops, const std::string& provider) const;
 
  private:
   const Catalog& catalog_;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "harness/cost/cost.h"
 #include "harness/judge/headline.h"
@@ -52,25 +51,10 @@ void on_host(UsefulRate& useful, const Measurement& gemm) {
                              quantity_text(useful.per_device, gemm.unit), gemm.id);
 }
 
-// A run over several nodes lists the devices of all; the price is of one.
-std::size_t nodes_of(const Document& document) {
-  std::set<double> nodes;
-  for (const nlohmann::json& device : document.system.value("devices", nlohmann::json::array()))
-    if (const auto node = number_at(device, "/facts/node")) nodes.insert(*node);
-  return std::max<std::size_t>(1, nodes.size());
-}
-
-// How many the value is the slowest of: of several processes the first alone lists its devices.
-std::size_t devices_at_work(const Measurement& gemm) {
-  const auto ranks = number_at(gemm.conditions, "/ranks");
-  const bool several = gemm.conditions.contains("processes") && ranks && *ranks >= 1 && *ranks < 1e6;
-  return std::max<std::size_t>({1, gemm.devices.size(), several ? static_cast<std::size_t>(*ranks) : 0});
-}
-
 void on_accelerators(UsefulRate& useful, const Document& document, const Measurement& gemm, double assumed_scaling) {
   const std::size_t seen = accelerators_seen(document).value_or(std::vector<std::string>{}).size();
   const std::size_t worked = devices_at_work(gemm);
-  useful.devices = static_cast<int>(std::max<std::size_t>(1, std::max(seen, worked) / nodes_of(document)));
+  useful.devices = static_cast<int>(std::max<std::size_t>(1, std::max(seen, worked) / nodes_seen(document)));
   std::string scaling;
   if (useful.devices > 1) {
     if (const auto measured = measured_scaling(document)) {

@@ -1,6 +1,7 @@
 #include "harness/judge/machine.h"
 
 #include <algorithm>
+#include <set>
 
 #include "harness/result/metrics.h"
 
@@ -69,6 +70,19 @@ std::optional<std::vector<std::string>> accelerators_seen(const Document& docume
   if (gpus == document.system.end() || !gpus->is_array()) return std::nullopt;
   add_names(*gpus);
   return names;
+}
+
+std::size_t nodes_seen(const Document& document) {
+  std::set<double> nodes;
+  for (const nlohmann::json& device : document.system.value("devices", nlohmann::json::array()))
+    if (const auto node = number_at(device, "/facts/node")) nodes.insert(*node);
+  return std::max<std::size_t>(1, nodes.size());
+}
+
+std::size_t devices_at_work(const Measurement& measurement) {
+  const auto ranks = number_at(measurement.conditions, "/ranks");
+  const bool several = measurement.conditions.contains("processes") && ranks && *ranks >= 1 && *ranks < 1e6;
+  return std::max<std::size_t>({1, measurement.devices.size(), several ? static_cast<std::size_t>(*ranks) : 0});
 }
 
 json device_facts(const Document& document, int index) {

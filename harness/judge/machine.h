@@ -21,6 +21,12 @@ bool measured_on_host(const Document& document, const Measurement& measurement);
 // is "unknown GPU".
 std::optional<std::vector<std::string>> accelerators_seen(const Document& document);
 
+// A run over several nodes lists the devices of all; 1 when the document does not tell nodes apart.
+std::size_t nodes_seen(const Document& document);
+
+// How many devices the value is the slowest of: of several processes the first alone lists its devices.
+std::size_t devices_at_work(const Measurement& measurement);
+
 // The device facts (clocks, units) of device `index`, an empty object when unknown.
 nlohmann::json device_facts(const Document& document, int index);
 

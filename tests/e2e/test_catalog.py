@@ -8,7 +8,8 @@ import unittest
 from support import SOURCE, CommandTest, claimcheck, load, parse
 
 CATALOG = SOURCE / "catalog"
-SCHEMA_OF = {"sources.json": "catalog-sources", "currencies.json": "catalog-currencies", "rules.json": "catalog-rules",
+SCHEMA_OF = {"sources.json": "catalog-sources", "currencies.json": "catalog-currencies", "fees.json": "catalog-fees",
+             "rules.json": "catalog-rules",
              "claims/guides.json": "catalog-claims", "claims/contradictions.json": "catalog-contradictions",
              "claims/systems.json": "catalog-systems"}
 

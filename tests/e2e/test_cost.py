@@ -30,6 +30,33 @@ class Cost(CommandTest):
                                21.957642 / (instance["useful_tflops"] * 3600 / 1e6), places=9)
         self.assertEqual({p["term"] for p in instance["prices"]}, {"on_demand", "spot"})
 
+    def test_fees_of_data_are_part_of_the_cost(self):
+        plain = self.priced("--instance", "aws:p4d.24xlarge")["instance"]["prices"][0]
+        cost = self.priced("--instance", "aws:p4d.24xlarge", "--storage", "20TB", "--egress", "5.1TB")
+        row = cost["instance"]["prices"][0]
+        # EBS gp3 at 0.08 a GB and month; 100 GB of egress are free, the first 10 TB cost 0.09.
+        hourly = (20000 * 0.08 + 5000 * 0.09) / 730
+        self.assertAlmostEqual(row["fees"]["per_hour"], hourly, places=9)
+        self.assertEqual(row["per_hour"], plain["per_hour"])
+        self.assertAlmostEqual(row["per_eflop"], plain["per_eflop"] * (1 + hourly / row["per_hour"]), places=9)
+        self.assertGreater(cost["without_fees"], 0)
+        self.assertTrue(all(r["rank"] is None for r in cost["rows"] if r["fees"]["missing"]))
+
+    def test_options_that_would_do_nothing_are_refused(self):
+        for arguments, fact in ((["--kwh-price", 0.1], "--kwh-price: expected a result file"),
+                                (["--kwh-price", 0.1, EXAMPLE], "in no result was the power of all devices measured"),
+                                (["--pue", 1.2], "--pue: expected a result file"),
+                                (["--years", 3], "--years does nothing without --on-demand"),
+                                (["--upfront", 100], "--upfront does nothing without --on-demand"),
+                                (["--on-demand", 28, "--reserved", 12, EXAMPLE], "leave out FILE"),
+                                (["--on-demand", 28, "--reserved", 12, "--years", "1e300"], "from 0.08"),
+                                (["--egress-price", 1], "--egress-price does nothing without --egress"),
+                                (["--storage", "20T"], "such as 20TB"),
+                                (["--storage", "0TB"], "such as 20TB"),
+                                (["--price", "1e308", "--instance", "p4d.24xlarge"], "no machine has such a price")):
+            with self.subTest(arguments):
+                self.assertIn(fact, self.assert_exit(claimcheck("cost", *arguments), 2).stderr)
+
     def test_reserved_against_on_demand(self):
         done = self.assert_exit(claimcheck("cost", "--on-demand", 28, "--reserved", 12, "--years", 3), 0)
         for fact in ("$735,840", "$315,360", "57.1 %", "42.9 %"):

@@ -41,6 +41,21 @@ TEST(CatalogCheck, GoesOnAfterAnErrorAndReportsAll) {
   EXPECT_THAT(refused, Contains(HasSubstr("prices/aws.csv line 6: no date")));
 }
 
+TEST(CatalogCheck, Fees) {
+  SmallCatalog catalog;
+  catalog.at("fees.json", "/fees/0/provider") = "awz";
+  EXPECT_THAT(catalog.refused(), Contains(AllOf(HasSubstr("/fees/0/provider"), HasSubstr("expected one of aws"))));
+  SmallCatalog of_a_terabyte;
+  of_a_terabyte.at("fees.json", "/fees/0/tiers/1/price") = 90;
+  EXPECT_THAT(of_a_terabyte.refused(), Contains(HasSubstr("90 USD a GB; expected at most 1")));
+  SmallCatalog free;
+  free.at("fees.json", "/fees/0/tiers/1/price") = 0;
+  EXPECT_THAT(free.refused(), IsEmpty());
+  SmallCatalog unsourced;
+  unsourced.at("fees.json", "/fees/0/source") = nlohmann::json::array({"nobody"});
+  EXPECT_THAT(unsourced.refused(), Contains(HasSubstr("nobody")));
+}
+
 // ---- ids and references
 
 TEST(CatalogCheck, DuplicateIds) {

@@ -30,6 +30,18 @@ class SmallCatalog {
         {"schema_version", "1.0"},
         {"currencies",
          {{{"code", "CNY"}, {"per_usd", 7.0}, {"date", "2026-01-01"}, {"confidence", "low"}, {"source", {"page"}}}}}};
+    documents["fees.json"] = {{"schema_version", "1.0"},
+                              {"fees",
+                               {{{"id", "aws/egress"},
+                                 {"provider", "aws"},
+                                 {"kind", "egress"},
+                                 {"product", "to the internet"},
+                                 {"free_gb", 100},
+                                 {"tiers", {{{"up_to_gb", 10240}, {"price", 0.09}}, {{"price", 0.05}}}},
+                                 {"currency", "USD"},
+                                 {"date", "2026-07-20"},
+                                 {"confidence", "high"},
+                                 {"source", {"list"}}}}}};
     documents["accelerators/nvidia.json"] = {{"schema_version", "1.0"},
                                              {"accelerators",
                                               {card("nvidia-h200-sxm-141", "NVIDIA H200 SXM 141GB", 141, 4800),
