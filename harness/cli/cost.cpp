@@ -142,11 +142,14 @@ void check_energy(const nlohmann::json& cost, const Options& options) {
                                               : "in no result was the power of all devices measured"));
 }
 
-// Asked to price a result, and not one could be.
-ExitCode code_of(const nlohmann::json& cost) {
+// Asked to price a result, and not one could be, or not at the price that was given.
+ExitCode code_of(const nlohmann::json& cost, const Options& options) {
   const nlohmann::json& results = cost["results"];
   const bool any = std::any_of(results.begin(), results.end(),
                                [](const nlohmann::json& result) { return !result["useful"].is_null(); });
+  const bool quoted = std::any_of(cost["rows"].begin(), cost["rows"].end(),
+                                  [](const nlohmann::json& row) { return row["price"]["source"] == "--price"; });
+  if (!options.price.empty() && !quoted) return ExitCode::incomplete;
   return results.empty() || any ? ExitCode::ok : ExitCode::incomplete;
 }
 
@@ -170,7 +173,7 @@ ExitCode price(const Options& options, const Global& global) {
   const nlohmann::json answer = cost_json(results, catalog, cost);
   check_energy(answer, options);
   show(answer, options.json, cost_text(answer));
-  return code_of(answer);
+  return code_of(answer, options);
 }
 
 }  // namespace

@@ -56,7 +56,9 @@ scale::ScaleOptions scale_options(const Options& options, const CLI::App& comman
   }
   check_range("--batch", options.batch, 1, 1e6, "at least one sequence on each GPU");
   check_range("--sequence", options.sequence, 1, 1e8, "at least one token");
-  check_range("--gradient-bytes", options.gradient_bytes, 1, 8, "2 (bf16) or 4 (fp32)");
+  if (options.gradient_bytes != 2 && options.gradient_bytes != 4) {
+    throw UserError(fmt::format("--gradient-bytes {}: expected 2 (bf16) or 4 (fp32)", options.gradient_bytes));
+  }
   check_range("--bucket", options.bucket_mib, 0.01, 1e6, "MiB, such as 25");
   if (given("--step-share")) {
     check_range("--step-share", options.step_share, 1e-3, 1, "a share above 0 and at most 1, such as 0.55");

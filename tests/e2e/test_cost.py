@@ -57,6 +57,10 @@ class Cost(CommandTest):
             with self.subTest(arguments):
                 self.assertIn(fact, self.assert_exit(claimcheck("cost", *arguments), 2).stderr)
 
+    def test_a_price_per_gpu_without_gpus_is_not_ok(self):
+        done = self.assert_exit(claimcheck("cost", EXAMPLE, "--price", "3/gpu-hour"), 4)
+        self.assertIn("the number of GPUs is unknown", " ".join(done.stdout.split()))
+
     def test_reserved_against_on_demand(self):
         done = self.assert_exit(claimcheck("cost", "--on-demand", 28, "--reserved", 12, "--years", 3), 0)
         for fact in ("$735,840", "$315,360", "57.1 %", "42.9 %"):

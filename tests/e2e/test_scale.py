@@ -150,6 +150,7 @@ class Scale(CommandTest):
             ([*P5, "--step-share", "1.5"], ["--step-share 1.5", "at most 1"]),
             ([*P5, "--bucket", "0"], ["--bucket 0"]),
             ([*P5, "--gradient-bytes", "nan"], ["--gradient-bytes nan"]),
+            ([*P5, "--gradient-bytes", "3"], ["--gradient-bytes 3: expected 2 (bf16) or 4 (fp32)"]),
             (["--instance", "gcp:a4-highgpu-8g", "--nodes", "2"], ["--network GBITS", "--nodes 1"]),
             (["--result", self.folder / "none.json"], ["none.json"]),
         ]
