@@ -2,14 +2,32 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "harness/cli/commands.h"
 #include "harness/terminal_text.h"
 
+namespace {
+
+// An answer that could not be written is none.
+int exit_code(claimcheck::ExitCode code) {
+  errno = 0;
+  if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || code != claimcheck::ExitCode::ok) {
+    return static_cast<int>(code);
+  }
+  std::fprintf(stderr, "claimcheck: the answer could not be written to standard output: %s\n", std::strerror(errno));
+  return static_cast<int>(claimcheck::ExitCode::incomplete);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace claimcheck;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write, with its reason
   cli::Global global;
   global.arguments.assign(argv + 1, argv + argc);
   CLI::App app{"claimcheck measures a rented GPU machine, judges what its seller claims, and prices a useful FLOP.",
@@ -51,5 +69,5 @@ int main(int argc, char** argv) {
                sanitised_text(error.what()));
     return static_cast<int>(ExitCode::incomplete);
   }
-  return static_cast<int>(global.exit_code);
+  return exit_code(global.exit_code);
 }

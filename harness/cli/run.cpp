@@ -17,7 +17,7 @@ void add_measuring_options(CLI::App& command, MeasureSettings& measure) {
   command.add_option("--profile", measure.profile, "How thorough: quick, standard or soak")
       ->type_name("NAME")
       ->group("Measuring");
-  command.add_option("--budget", measure.budget, "Longest time of measuring; what does not fit is left out")
+  command.add_option("--budget", measure.budget, "Longest time of the run; what does not fit is left out")
       ->type_name("DURATION")
       ->group("Measuring");
   command.add_option("--only", measure.only, "Benchmarks to measure: id, family or metric, * and ? match")
@@ -42,6 +42,12 @@ void add_measuring_options(CLI::App& command, MeasureSettings& measure) {
   command
       .add_option("--benchmark-timeout", measure.case_limit_seconds,
                   "Longest time of one benchmark [from its estimate]")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->group("Measuring");
+  command
+      .add_option("--silence-timeout", measure.silence_seconds,
+                  "Longest silence of the worker within a benchmark [60, more for a long set-up]")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0))
       ->group("Measuring");

@@ -6,12 +6,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/result/json_text.h"
 #include "harness/statistics.h"
 
 namespace claimcheck {
 namespace {
 
-// The text of the JSON object that starts at the first character; empty when it does not end.
+// The text of the JSON object that starts at the first character; empty when it does not end, or is nested deeper than
+// anything a worker says: to write it out would take the stack.
 std::string_view object_text(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -26,7 +28,7 @@ std::string_view object_text(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      ++depth;
+      if (++depth > max_json_depth) return {};
     } else if ((c == '}' || c == ']') && --depth == 0) {
       return text.substr(0, i + 1);
     }

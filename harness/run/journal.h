@@ -1,5 +1,6 @@
 // OUT/journal.jsonl: every event worth keeping, written and synced before anything is shown. One JSON object a line:
-// {"kind": "run" | "measurement" | "finding" | "end" | "done", ...}. A torn last line is ignored by the reader.
+// {"kind": "run" | "begin" | "measurement" | "finding" | "system" | "end" | "done", ...}. A torn last line is ignored
+// by the reader.
 #pragma once
 
 #include <filesystem>
@@ -19,6 +20,8 @@ class Journal {
  public:
   // Opens for appending and locks the file, so that two runs cannot share a directory. Throws UserError.
   explicit Journal(const std::filesystem::path& file);
+  // A new one, which is there with its first line or not at all. Throws UserError, also when there is one already.
+  Journal(const std::filesystem::path& file, const nlohmann::json& first_line);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;

@@ -19,14 +19,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double budget_slack = 1.10;            // the plan never exceeds the budget by more than 10 %
-constexpr double begin_slack = 1.05;             // a case is begun when its estimate ends before budget x this
-constexpr double start_limit_seconds = 60;       // of a worker until its first event
-constexpr double case_limit_floor_seconds = 30;  // silence shorter than this is never a hang
-constexpr double case_limit_estimates = 5;       // times the estimate
-constexpr std::chrono::milliseconds stop_grace{1500};
+// A spot machine is gone two seconds after it said so, and the result is still to be written.
+constexpr double interrupted_grace = 0.4;
 constexpr std::size_t log_most_bytes = 1u << 20;
 constexpr int most_fruitless_starts = 2;
+constexpr double longest_look = 60;
+constexpr std::size_t most_metrics = 256;  // of one case
+
+std::string text_of(const nlohmann::json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag_of(const nlohmann::json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_boolean() && found->get<bool>();
+}
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -39,21 +47,26 @@ class Measuring {
   MeasureResult all();
 
  private:
-  enum class Ended { worker_gone, case_hung, budget_spent, interrupted, next_does_not_fit };
+  enum class Ended { worker_gone, case_hung, silent, idle, budget_spent, interrupted, next_does_not_fit };
 
   void leave_out_what_does_not_fit();
+  std::string budget_was_used_up() const;
   void leave_out_all(const std::string& reason);
   std::vector<std::string> worker_command() const;
   void one_worker();
   Ended follow(WorkerProcess& process, ExitState& state);
+  std::optional<Ended> overdue() const;
   void settle(Ended ended, const ExitState& state);
+  void settle_case(Ended ended, const ExitState& state);
+  void nothing_begun(const std::string& reason);
+  void look_again();
+  void fail_rest(const std::string& reason, const std::set<std::string>& spared = {});
   void on_line(std::string_view line);
   void on_event(const nlohmann::json& event);
   void on_measurement(const nlohmann::json& event);
   void close_case(Outcome outcome, const std::string& reason);
   void finish_case();
   void log(std::string_view line);
-  double case_limit() const;
   double time_left() const;
   double estimate_left() const;
 
@@ -68,19 +81,22 @@ class Measuring {
   std::optional<PlannedCase> current_;
   std::string phase_;
   std::set<std::string> delivered_;  // its metrics
+  bool malformed_ = false;           // something of it could not be read, and that was said
   Clock::time_point case_start_;
 
   // Of the worker that runs.
-  Clock::time_point worker_start_;
-  bool worker_spoke_ = false;
-  bool virtual_ = false;  // the worker measures no hardware
+  Clock::time_point last_event_;
+  Clock::time_point idle_since_;  // its start, or the end of its last case
+  bool virtual_ = false;          // the worker measures no hardware
   bool next_does_not_fit_ = false;
   std::string last_words_;  // last line on stderr
+  std::ofstream log_;
   std::size_t logged_ = 0;
   int fruitless_starts_ = 0;
+  bool broke_ = false;  // the last worker did: what it measured with may be gone
 };
 
-double Measuring::time_left() const { return options_.budget_seconds.value_or(1e9) * begin_slack - since(start_); }
+double Measuring::time_left() const { return options_.limits.budget.value_or(1e9) * begin_slack - since(start_); }
 
 double Measuring::estimate_left() const {
   double total = 0;
@@ -88,15 +104,8 @@ double Measuring::estimate_left() const {
   return total;
 }
 
-double Measuring::case_limit() const {
-  double limit = options_.case_limit_seconds.value_or(
-      std::max(case_limit_floor_seconds, case_limit_estimates * current_->estimated_seconds));
-  if (options_.budget_seconds) {
-    const double budget_end =
-        *options_.budget_seconds * budget_slack - std::chrono::duration<double>(stop_grace).count();
-    limit = std::min(limit, budget_end - std::chrono::duration<double>(case_start_ - start_).count());
-  }
-  return limit;
+std::string Measuring::budget_was_used_up() const {
+  return fmt::format("the budget of {} was used up before its turn", duration_text(options_.limits.budget.value_or(0)));
 }
 
 void Measuring::leave_out_what_does_not_fit() {
@@ -107,8 +116,7 @@ void Measuring::leave_out_what_does_not_fit() {
       left -= planned.estimated_seconds;
       fitting.push_back(std::move(planned));
     } else {
-      result_.left_out.emplace_back(planned.what.id, fmt::format("the budget of {} was used up before its turn",
-                                                                 duration_text(options_.budget_seconds.value_or(0))));
+      result_.left_out.emplace_back(planned.what.id, budget_was_used_up());
     }
   }
   remaining_ = std::move(fitting);
@@ -132,7 +140,8 @@ std::vector<std::string> Measuring::worker_command() const {
 void Measuring::log(std::string_view line) {
   if (logged_ > log_most_bytes || options_.log.empty()) return;
   logged_ += line.size() + 1;
-  std::ofstream(options_.log, std::ios::app | std::ios::binary) << line << '\n';
+  if (!log_.is_open()) log_.open(options_.log, std::ios::app | std::ios::binary);
+  log_ << line << '\n' << std::flush;
 }
 
 void Measuring::on_line(std::string_view line) {
@@ -145,10 +154,10 @@ void Measuring::on_line(std::string_view line) {
 }
 
 void Measuring::on_event(const nlohmann::json& event) {
-  worker_spoke_ = true;
+  last_event_ = Clock::now();
   const std::string kind = event["event"];
-  const std::string id = event.value("id", std::string());
-  if (kind == "hello") virtual_ = event.value("virtual", false);
+  const std::string id = text_of(event, "id");
+  if (kind == "hello") virtual_ = flag_of(event, "virtual");
   if (kind == "begin") {
     const auto found = std::find_if(remaining_.begin(), remaining_.end(),
                                     [&](const PlannedCase& planned) { return planned.what.id == id; });
@@ -160,12 +169,13 @@ void Measuring::on_event(const nlohmann::json& event) {
     current_ = *found;
     phase_ = "start";
     delivered_.clear();
+    malformed_ = false;
     case_start_ = Clock::now();
     observer_.begin(id, estimate_left());
   } else if (!current_ || id != current_->what.id) {
     if (kind == "measurement") on_measurement(event);  // carries its id inside
   } else if (kind == "heartbeat") {
-    phase_ = event.value("phase", phase_);
+    if (const std::string phase = text_of(event, "phase"); !phase.empty()) phase_ = phase.substr(0, 40);
   } else if (kind == "end") {
     finish_case();
   }
@@ -175,13 +185,16 @@ void Measuring::on_measurement(const nlohmann::json& event) {
   if (!current_) return;
   try {
     const Measurement measurement = measurement_from_event(event);
-    if (measurement.id != current_->what.id || !delivered_.insert(measurement.metric).second) return;
+    if (measurement.id != current_->what.id || delivered_.size() >= most_metrics) return;
+    if (!delivered_.insert(measurement.metric).second) return;
     observer_.measured(measurement);
   } catch (const std::exception& error) {
     if (dynamic_cast<const std::invalid_argument*>(&error) == nullptr &&
         dynamic_cast<const nlohmann::json::exception*>(&error) == nullptr) {
       throw;
     }
+    if (malformed_) return;  // told once for each case, however much of it comes
+    malformed_ = true;
     observer_.found(
         {"worker.malformed_event", "warning",
          fmt::format("The worker reported {} in a form that cannot be read: {}.", current_->what.id, error.what()),
@@ -220,6 +233,7 @@ void Measuring::finish_case() {
   remaining_.erase(std::find_if(remaining_.begin(), remaining_.end(),
                                 [&](const PlannedCase& planned) { return planned.what.id == id; }));
   current_.reset();
+  idle_since_ = Clock::now();
   fruitless_starts_ = 0;
 }
 
@@ -229,8 +243,8 @@ Measuring::Ended Measuring::follow(WorkerProcess& process, ExitState& state) {
     if (!line.empty()) last_words_ = line.substr(0, 400);
     log(line);
   };
-  const auto stop = [&](Ended why) {
-    state = process.stop(stop_grace, out, err);
+  const auto stop = [&](Ended why, double grace_seconds) {
+    state = process.stop(std::chrono::milliseconds(static_cast<int>(1000 * grace_seconds)), out, err);
     return why;
   };
   for (;;) {
@@ -239,55 +253,108 @@ Measuring::Ended Measuring::follow(WorkerProcess& process, ExitState& state) {
       return Ended::worker_gone;
     }
     observer_.tick();
-    if (observer_.interrupted() != 0) return stop(Ended::interrupted);
-    if (next_does_not_fit_) return stop(Ended::next_does_not_fit);
-    if (current_ && since(case_start_) > case_limit()) {
-      return stop(time_left() <= 0 ? Ended::budget_spent : Ended::case_hung);
-    }
-    if (!worker_spoke_ && since(worker_start_) > start_limit_seconds) return stop(Ended::case_hung);
+    if (observer_.interrupted() != 0) return stop(Ended::interrupted, interrupted_grace);
+    if (next_does_not_fit_) return stop(Ended::next_does_not_fit, stop_seconds(options_.limits));
+    if (const std::optional<Ended> why = overdue()) return stop(*why, stop_seconds(options_.limits));
   }
 }
 
+// Which of its deadlines the worker missed, if any.
+std::optional<Measuring::Ended> Measuring::overdue() const {
+  const std::optional<double> end = hard_end(options_.limits);
+  if (end && since(start_) > *end) return Ended::budget_spent;
+  if (!current_) {
+    if (since(idle_since_) > between_limit) return Ended::idle;
+    return std::nullopt;
+  }
+  if (since(case_start_) > case_limit(options_.limits, *current_)) return Ended::case_hung;
+  if (since(last_event_) > silence_limit(options_.limits, current_->what)) return Ended::silent;
+  return std::nullopt;
+}
+
+void Measuring::settle_case(Ended ended, const ExitState& state) {
+  const std::string stopped =
+      fmt::format("stopped after {} in phase \"{}\"", duration_text(since(case_start_)), phase_);
+  const std::string stuck = state.stuck ? "; the worker " + describe(state) : "";
+  switch (ended) {
+    case Ended::budget_spent:
+      return close_case(Outcome::timed_out, stopped + ": the budget was used up" + stuck);
+    case Ended::case_hung:
+      return close_case(Outcome::timed_out, fmt::format("{}; about {} were expected{}", stopped,
+                                                        duration_text(current_->estimated_seconds), stuck));
+    case Ended::silent:
+      return close_case(Outcome::timed_out,
+                        fmt::format("{}: no sign of life for {}{}", stopped, duration_text(since(last_event_)), stuck));
+    default:
+      return close_case(Outcome::crashed, fmt::format("the worker {} in phase \"{}\"", describe(state), phase_));
+  }
+}
+
+// Gives all that is left, less what is spared, the outcome `failed`.
+void Measuring::fail_rest(const std::string& reason, const std::set<std::string>& spared) {
+  const std::deque<PlannedCase> all = remaining_;
+  for (const PlannedCase& planned : all) {
+    if (spared.count(planned.what.id) > 0) continue;
+    current_ = planned;
+    phase_ = "start";
+    delivered_.clear();
+    case_start_ = Clock::now();
+    const int starts = fruitless_starts_;
+    close_case(Outcome::failed, reason);
+    fruitless_starts_ = starts;
+  }
+}
+
+// Once may be chance; twice means that no worker of this kind gets further.
+void Measuring::nothing_begun(const std::string& reason) {
+  if (++fruitless_starts_ >= most_fruitless_starts) fail_rest(reason);
+}
+
 void Measuring::settle(Ended ended, const ExitState& state) {
+  broke_ = ended != Ended::next_does_not_fit && (ended != Ended::worker_gone || !state.clean());
   if (ended == Ended::interrupted) {
     result_.interrupted_by = observer_.interrupted();
     leave_out_all(fmt::format("the run was ended early by SIG{}", sigabbrev_np(result_.interrupted_by)));
     current_.reset();
   } else if (current_) {
-    switch (ended) {
-      case Ended::budget_spent:
-        close_case(Outcome::timed_out, fmt::format("stopped after {} in phase \"{}\": the budget was used up",
-                                                   duration_text(since(case_start_)), phase_));
-        break;
-      case Ended::case_hung:
-        close_case(Outcome::timed_out,
-                   fmt::format("stopped after {} in phase \"{}\"; about {} were expected",
-                               duration_text(since(case_start_)), phase_, duration_text(current_->estimated_seconds)));
-        break;
-      default:
-        close_case(Outcome::crashed, fmt::format("the worker {} in phase \"{}\"", describe(state), phase_));
-    }
-  } else if (ended != Ended::next_does_not_fit && !remaining_.empty() && ++fruitless_starts_ >= most_fruitless_starts) {
-    // Nothing was begun, twice: no worker of this kind gets further.
-    while (!remaining_.empty()) {
-      current_ = remaining_.front();
-      phase_ = "start";
-      delivered_.clear();
-      case_start_ = Clock::now();
-      close_case(Outcome::failed,
-                 ended == Ended::case_hung
-                     ? fmt::format("the worker said nothing for {}", duration_text(start_limit_seconds))
-                     : fmt::format("the worker {} before it began{}", describe(state),
-                                   last_words_.empty() ? "" : ": " + last_words_));
-    }
+    settle_case(ended, state);
+  } else if (ended == Ended::worker_gone && !remaining_.empty()) {
+    nothing_begun(
+        fmt::format("the worker {} before it began{}", describe(state), last_words_.empty() ? "" : ": " + last_words_));
+  } else if (ended == Ended::idle) {
+    nothing_begun(fmt::format("the worker began nothing for {}{}", duration_text(between_limit),
+                              state.stuck ? " and " + describe(state) : ""));
   }
+  if (ended == Ended::budget_spent) leave_out_all(budget_was_used_up());
+}
+
+// After a worker broke: which devices are left, and what can be measured with them.
+void Measuring::look_again() {
+  broke_ = false;
+  if (!options_.look_again) return;
+  double seconds = longest_look;
+  if (const std::optional<double> end = hard_end(options_.limits)) seconds = std::min(seconds, *end - since(start_));
+  if (seconds <= 0) return;  // what is left does not fit the budget
+  std::set<std::string> possible;
+  try {
+    const nlohmann::json description = options_.look_again(seconds);
+    for (const BenchmarkCase& what : cases_from_description(description)) possible.insert(what.id);
+    observer_.described(description);
+  } catch (const UserError& error) {
+    broke_ = true;
+    return nothing_begun(fmt::format("nothing more can be measured here: {}", error.what()));
+  } catch (const std::invalid_argument& error) {
+    broke_ = true;
+    return nothing_begun(fmt::format("the worker's description cannot be read any more: {}", error.what()));
+  }
+  fail_rest("cannot be measured with the devices that are left", possible);
 }
 
 void Measuring::one_worker() {
-  worker_start_ = Clock::now();
-  worker_spoke_ = false;
+  last_event_ = idle_since_ = Clock::now();
   next_does_not_fit_ = false;
   last_words_.clear();
+  log_.close();
   logged_ = 0;
   WorkerProcess process(worker_command());
   ExitState state;
@@ -297,8 +364,12 @@ void Measuring::one_worker() {
 
 MeasureResult Measuring::all() {
   while (!remaining_.empty() && observer_.interrupted() == 0) {
-    if (options_.budget_seconds) leave_out_what_does_not_fit();
-    if (!remaining_.empty()) one_worker();
+    if (options_.limits.budget) leave_out_what_does_not_fit();
+    if (broke_ && !remaining_.empty()) {
+      look_again();
+    } else if (!remaining_.empty()) {
+      one_worker();
+    }
   }
   if (!remaining_.empty()) {
     result_.interrupted_by = observer_.interrupted();

@@ -26,8 +26,11 @@ std::string format_utc(const char* pattern) {
   return {text, std::strftime(text, sizeof text, pattern, &parts)};
 }
 
+// Or never begun: of a journal without a whole line there is nothing to resume.
 bool finished(const fs::path& journal) {
-  for (const nlohmann::json& line : read_journal(journal)) {
+  const std::vector<nlohmann::json> lines = read_journal(journal);
+  if (lines.empty()) return true;
+  for (const nlohmann::json& line : lines) {
     if (line["kind"] == "done" && line.value("status", "") == "complete") return true;
   }
   return false;
@@ -86,6 +89,15 @@ OutputDirectory open_new(const fs::path& path) {
     move_aside(out);
   }
   return out;
+}
+
+void remove_leftovers(const OutputDirectory& out) {
+  std::error_code error;
+  for (fs::directory_iterator entry(out.path, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (name.starts_with(".result.json.") && name.ends_with(".tmp")) fs::remove(entry->path(), ignored);
+  }
 }
 
 OutputDirectory open_existing(const fs::path& path) {

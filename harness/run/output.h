@@ -24,6 +24,9 @@ std::filesystem::path default_output(const std::string& instance);
 // refused with the way to finish it. Throws UserError.
 OutputDirectory open_new(const std::filesystem::path& path);
 
+// Half-written results of processes that were killed. The caller holds the journal.
+void remove_leftovers(const OutputDirectory& out);
+
 // The directory of a run to resume; with an empty path the latest under claimcheck-results/. Throws UserError.
 OutputDirectory open_existing(const std::filesystem::path& path);
 

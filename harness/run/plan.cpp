@@ -207,6 +207,8 @@ nlohmann::json to_json(const Plan& plan) {
                           {"method", what.method},
                           {"unsupported", what.unsupported},
                           {"priority", what.priority},
+                          {"setup_seconds", what.setup_seconds},
+                          {"iteration_seconds", what.iteration_seconds},
                           {"also", also},
                           {"estimated_seconds", planned.estimated_seconds}});
   }

@@ -11,6 +11,7 @@
 #include "harness/judge/machine.h"
 #include "harness/nearest.h"
 #include "harness/probe/probe.h"
+#include "harness/run/devices.h"
 #include "harness/run/output.h"
 #include "harness/run/price.h"
 #include "harness/run/resume.h"
@@ -35,6 +36,28 @@ PlanRequest plan_request(const MeasureSettings& settings) {
   request.only = settings.only;
   if (!settings.budget.empty()) request.budget_seconds = parse_duration(settings.budget, "--budget");
   return request;
+}
+
+WorkerRequest worker_request(const MeasureSettings& measure, std::optional<double> budget_seconds) {
+  WorkerRequest request{measure.device, measure.worker, measure.launcher, worker_options(measure)};
+  if (budget_seconds) request.patience_seconds = std::min(request.patience_seconds, *budget_seconds);
+  return request;
+}
+
+std::vector<BenchmarkCase> described_cases(const Worker& worker) {
+  try {
+    return cases_from_description(worker.description);
+  } catch (const std::invalid_argument& error) {
+    throw UserError(fmt::format("{} --describe: {}", worker.program, error.what()), ExitCode::no_device);
+  }
+}
+
+// Less what starting the worker took.
+double budget_left(const PreparedRun& prepared, const std::string& budget) {
+  const double left = *prepared.budget_seconds - prepared.seconds_so_far();
+  if (left > 0) return left;
+  throw UserError(fmt::format("--budget {}: used up before the first benchmark; finding the devices took {}", budget,
+                              duration_text(prepared.seconds_so_far())));
 }
 
 // Reads what may be wrong in the judging part before minutes are spent on measuring.
@@ -130,7 +153,8 @@ nlohmann::json run_record(const PreparedRun& prepared) {
 PreparedRun prepare_new(const RunSettings& settings, const Catalog& catalog) {
   PreparedRun prepared;
   prepared.settings = settings;
-  const PlanRequest request = plan_request(settings.measure);
+  PlanRequest request = plan_request(settings.measure);
+  prepared.budget_seconds = request.budget_seconds;
   const std::string& scratch = settings.measure.scratch;
   if (!scratch.empty() && !std::filesystem::is_directory(scratch)) {
     throw UserError(fmt::format("--scratch {}: no such directory", scratch));
@@ -140,19 +164,17 @@ PreparedRun prepare_new(const RunSettings& settings, const Catalog& catalog) {
     throw UserError(fmt::format("--checkpoint-dir {}: no such directory", checkpoint_dir));
   }
   prepare_judging(prepared, catalog);
-  prepared.worker = choose_worker(
-      {settings.measure.device, settings.measure.worker, settings.measure.launcher, worker_options(settings.measure)});
-  prepared.plan = make_plan(cases_from_description(prepared.worker.description), request);
+  prepared.worker = choose_worker(worker_request(settings.measure, request.budget_seconds));
+  if (request.budget_seconds) *request.budget_seconds = budget_left(prepared, settings.measure.budget);
+  prepared.plan = make_plan(described_cases(prepared.worker), request);
   prepared.rest = prepared.plan;
-  prepared.budget_seconds = request.budget_seconds;
   Document& document = prepared.document;
   document.platform = identify(settings, catalog);
   ProbeOptions probe;
   probe.root = settings.system_root;
   probe.keep_identifiers = settings.keep_identifiers;
   document.system = probe_system(probe);
-  document.system["devices"] = prepared.worker.description.value("devices", nlohmann::json::array());
-  document.system["software"]["worker"] = prepared.worker.description.value("platform", nlohmann::json::object());
+  take_description(document.system, prepared.worker.description, settings.keep_identifiers);
   document.findings = system_findings(document.system);
   note_worker(prepared);
   prepared.header = {{"kind", "run"},
@@ -180,8 +202,7 @@ PreparedRun prepare_resumed(const RunSettings& settings, const Catalog& catalog,
   prepared.rest = std::move(resumed.rest);
   prepared.measured_seconds = resumed.measured_seconds;
   prepared.budget_seconds = plan_request(resumed.measure).budget_seconds;
-  const MeasureSettings& measure = prepared.settings.measure;
-  prepared.worker = choose_worker({measure.device, measure.worker, measure.launcher, worker_options(measure)});
+  prepared.worker = choose_worker(worker_request(resumed.measure, prepared.budget_seconds));
   Document& document = prepared.document;
   document.platform = identify(prepared.settings, catalog);
   document.system = prepared.header.value("system", nlohmann::json::object());

@@ -1,6 +1,7 @@
 // Everything known before the first benchmark of a run: settings checked, worker chosen, plan made, machine identified.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +28,10 @@ struct PreparedRun {
   double measured_seconds = 0;
   std::optional<double> budget_seconds;
   int devices = 1;
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  double seconds_so_far() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  }
 };
 
 // Both throw UserError before a minute is spent: settings, claims and prices that cannot be read, no usable device.

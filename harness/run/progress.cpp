@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/terminal_text.h"
+
 namespace claimcheck {
 namespace {
 
@@ -15,7 +17,12 @@ constexpr std::chrono::milliseconds redraw_every{200};
 
 void Progress::line(const std::string& text) {
   clear();
-  fmt::print(stderr, "{}\n", text);
+  write(sanitised_text(text) + "\n");
+}
+
+// Nobody need be there to read it: a closed terminal or pipe is no reason to stop measuring.
+void Progress::write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
 
@@ -53,17 +60,16 @@ void Progress::tick() {
   const double left = std::max(0.0, seconds_left_ - std::chrono::duration<double>(now - since_).count());
   const auto seconds = static_cast<int>(left + 0.5);
   const int filled = total_ == 0 ? 0 : static_cast<int>(bar_width * done_ / total_);
-  fmt::print(
-      stderr, "\r\033[K [{}{}] {:>3}/{}  {:<34.34} {}:{:02} left", std::string(static_cast<std::size_t>(filled), '#'),
-      std::string(static_cast<std::size_t>(bar_width - filled), '-'), done_, total_, id_, seconds / 60, seconds % 60);
-  std::fflush(stderr);
+  write(fmt::format("\r\033[K [{}{}] {:>3}/{}  {:<34.34} {}:{:02} left",
+                    std::string(static_cast<std::size_t>(filled), '#'),
+                    std::string(static_cast<std::size_t>(bar_width - filled), '-'), done_, total_, sanitised_text(id_),
+                    seconds / 60, seconds % 60));
   bar_shown_ = true;
 }
 
 void Progress::clear() {
   if (!bar_shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write("\r\033[K");
   bar_shown_ = false;
 }
 

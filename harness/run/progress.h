@@ -21,6 +21,8 @@ class Progress {
   void tick();                                    // redraws the bar; call a few times a second
   void clear();                                   // removes the bar
 
+  static void write(const std::string& text);  // to stderr, whether or not somebody reads it
+
  private:
   using Clock = std::chrono::steady_clock;
   void line(const std::string& text);

@@ -1,6 +1,8 @@
 #include "harness/run/resume.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -23,9 +25,20 @@ Finding finding_from(const nlohmann::json& value) {
   return finding;
 }
 
+// What it says is run: the worker, its options, the launcher.
+void refuse_strangers(const std::filesystem::path& journal) {
+  struct stat state {};
+  if (stat(journal.c_str(), &state) != 0 || state.st_uid == geteuid()) return;
+  throw UserError(
+      fmt::format("{}: belongs to another user (uid {}); a journal names the programs that a resumed run "
+                  "starts, so only its owner can resume it",
+                  journal.string(), state.st_uid));
+}
+
 }  // namespace
 
 Resumed read_resumed(const std::filesystem::path& journal) {
+  refuse_strangers(journal);
   const std::vector<nlohmann::json> lines = read_journal(journal);
   if (lines.empty() || lines.front()["kind"] != "run") {
     throw UserError(fmt::format("{}: no run was begun in it; start a new one without --resume", journal.string()));
@@ -50,6 +63,8 @@ Resumed read_resumed(const std::filesystem::path& journal) {
       } else if (kind == "end") {
         ended.insert(line.at("id").get<std::string>());
         resumed.measured_seconds += line.at("seconds").get<double>();
+      } else if (kind == "system") {
+        resumed.header["system"] = line.at("system");
       } else if (kind == "begin") {
         measured.erase(line.at("id").get<std::string>());  // of an earlier, unfinished try
       }

@@ -23,6 +23,8 @@
 #include "harness/run/progress.h"
 #include "harness/run/recorder.h"
 #include "harness/run/signals.h"
+#include "harness/run/worker.h"
+#include "harness/terminal_text.h"
 
 namespace claimcheck {
 namespace {
@@ -51,11 +53,14 @@ ExitCode print_dry_run(const PreparedRun& prepared) {
   fmt::print("          profile {}: {} repetitions of at least {:.2g} s each\n", prepared.settings.measure.profile,
              prepared.plan.repetitions, prepared.plan.min_time_seconds);
   for (const PlannedCase& planned : prepared.plan.cases) {
-    fmt::print("  {:<38} {:>7}  {}\n", planned.what.id, duration_text(planned.estimated_seconds),
-               planned.what.unsupported.empty() ? planned.what.metric : "cannot run here: " + planned.what.unsupported);
+    fmt::print("  {:<38} {:>7}  {}\n", sanitised_text(planned.what.id), duration_text(planned.estimated_seconds),
+               sanitised_text(planned.what.unsupported.empty() ? planned.what.metric
+                                                               : "cannot run here: " + planned.what.unsupported));
   }
   if (!prepared.plan.left_out.empty()) fmt::print("left out\n");
-  for (const auto& [id, reason] : prepared.plan.left_out) fmt::print("  {:<38} {}\n", id, reason);
+  for (const auto& [id, reason] : prepared.plan.left_out) {
+    fmt::print("  {:<38} {}\n", sanitised_text(id), sanitised_text(reason));
+  }
   return ExitCode::ok;
 }
 
@@ -82,6 +87,19 @@ class Scratch {
   fs::path path_;
 };
 
+MeasureOptions measure_options(const PreparedRun& prepared) {
+  MeasureOptions options;
+  options.command = prepared.worker.command;
+  options.limits.of_case = prepared.settings.measure.case_limit_seconds;
+  options.limits.silence = prepared.settings.measure.silence_seconds;
+  if (prepared.budget_seconds) {
+    options.limits.budget =
+        std::max(0.0, *prepared.budget_seconds - prepared.measured_seconds - prepared.seconds_so_far());
+  }
+  options.look_again = [&prepared](double seconds) { return describe_again(prepared.worker, seconds); };
+  return options;
+}
+
 // True when the disk took everything.
 bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const SignalGuard& signals) {
   Document& document = prepared.document;
@@ -90,17 +108,15 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
   MeasureResult result;
   std::string trouble;
   try {
-    Journal journal(out.journal());
+    const bool keep_identifiers = prepared.settings.keep_identifiers;
+    Journal journal = prepared.settings.resume ? Journal(out.journal()) : Journal(out.journal(), prepared.header);
+    remove_leftovers(out);
     const Scratch scratch(prepared.settings.measure, out.path);
-    if (!prepared.settings.resume) journal.append(prepared.header);
-    Recorder recorder(journal, document, progress, signals);
-    MeasureOptions options;
-    options.command = prepared.worker.command;
+    Recorder recorder(journal, document, progress, signals, keep_identifiers);
+    // Of a resumed run: what the machine has now, which may be less than it had.
+    if (prepared.settings.resume) recorder.described(prepared.worker.description);
+    MeasureOptions options = measure_options(prepared);
     options.command.push_back("--scratch=" + scratch.path().string());
-    options.budget_seconds = prepared.budget_seconds;
-    if (options.budget_seconds)
-      *options.budget_seconds = std::max(0.0, *options.budget_seconds - prepared.measured_seconds);
-    options.case_limit_seconds = prepared.settings.measure.case_limit_seconds;
     options.log = out.worker_log();
     result = measure(prepared.rest, options, recorder);
     prepared.plan.left_out.insert(prepared.plan.left_out.end(), result.left_out.begin(), result.left_out.end());
@@ -147,6 +163,12 @@ bool broke(const Document& document) {
   });
 }
 
+// Whether it arrived, main() looks at.
+void answer(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
 ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirectory& out, bool saved) {
   Document& document = prepared.document;
   judge_and_price(prepared, catalog);
@@ -161,23 +183,25 @@ ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirec
   }
   if (!saved || !trouble.empty()) code = ExitCode::incomplete;
   if (prepared.settings.json) {
-    fmt::print("{}\n", to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    answer(to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } else {
     ReportOptions options;
     options.colour = cli::takes_colour(STDOUT_FILENO);
-    fmt::print("{}", render_text(document, options));
-    fmt::print("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
-               static_cast<int>(code));
+    answer(render_text(document, options));
+    answer(fmt::format("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
+                       static_cast<int>(code)));
   }
-  std::fflush(stdout);
-  if (!saved) fmt::print(stderr, "claimcheck: {}\n", document.run["reason"].get<std::string>());
-  if (!trouble.empty()) fmt::print(stderr, "claimcheck: {}; the result is on standard output only\n", trouble);
+  if (!saved) Progress::write(fmt::format("claimcheck: {}\n", document.run["reason"].get<std::string>()));
+  if (!trouble.empty()) {
+    Progress::write(fmt::format("claimcheck: {}; the result is on standard output only\n", trouble));
+  }
   return code;
 }
 
 }  // namespace
 
 ExitCode run(const RunSettings& settings, const Catalog& catalog) {
+  std::signal(SIGPIPE, SIG_IGN);  // who looked at the output went away; what is measured goes to OUT
   OutputDirectory out;
   if (settings.resume) out = open_existing(settings.out);
   PreparedRun prepared =
@@ -191,8 +215,8 @@ ExitCode run(const RunSettings& settings, const Catalog& catalog) {
                        : settings.out);
   }
   if (!settings.json) {
-    fmt::print(stderr, "measuring {}{}\n", plan_sentence(prepared),
-               settings.resume ? " (the rest of a resumed run)" : "");
+    Progress::write(fmt::format("measuring {}{}\n", plan_sentence(prepared),
+                                settings.resume ? " (the rest of a resumed run)" : ""));
   }
   const SignalGuard signals;
   const bool saved = measure_rest(prepared, out, signals);

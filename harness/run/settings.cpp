@@ -54,6 +54,7 @@ nlohmann::json to_json(const MeasureSettings& settings) {
           {"repetitions", or_null(settings.repetitions)},
           {"min_time_seconds", or_null(settings.min_time_seconds)},
           {"case_limit_seconds", or_null(settings.case_limit_seconds)},
+          {"silence_seconds", or_null(settings.silence_seconds)},
           {"max_bytes", or_null(settings.max_bytes)},
           {"max_gemm", or_null(settings.max_gemm)},
           {"file_bytes", or_null(settings.file_bytes)},
@@ -82,6 +83,7 @@ MeasureSettings measure_settings_from(const nlohmann::json& value) {
   reader.read("repetitions", settings.repetitions);
   reader.read("min_time_seconds", settings.min_time_seconds);
   reader.read("case_limit_seconds", settings.case_limit_seconds);
+  reader.read("silence_seconds", settings.silence_seconds);
   reader.read("max_bytes", settings.max_bytes);
   reader.read("max_gemm", settings.max_gemm);
   reader.read("file_bytes", settings.file_bytes);

@@ -22,6 +22,7 @@ struct MeasureSettings {
   std::optional<int> repetitions;
   std::optional<double> min_time_seconds;
   std::optional<double> case_limit_seconds;
+  std::optional<double> silence_seconds;
   std::optional<std::uint64_t> max_bytes;
   std::optional<std::int64_t> max_gemm;
   std::optional<std::uint64_t> file_bytes;

@@ -1,11 +1,12 @@
-// SIGINT and SIGTERM (Ctrl-C, spot reclaim) end a run early with a valid partial result: the handler only remembers.
+// SIGINT, SIGTERM and SIGHUP (Ctrl-C, spot reclaim, a session that is cut off) end a run early with a valid partial
+// result: the handler only remembers.
 #pragma once
 
 #include <signal.h>
 
 namespace claimcheck {
 
-// Catches both signals while it lives; waits in system calls return early.
+// Catches them while it lives, less a SIGHUP that was ignored before (nohup); waits in system calls return early.
 class SignalGuard {
  public:
   SignalGuard();
@@ -18,6 +19,7 @@ class SignalGuard {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_hang_up_ {};
 };
 
 }  // namespace claimcheck

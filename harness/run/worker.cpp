@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/error.h"
+#include "harness/result/json_text.h"
 #include "harness/run/worker_process.h"
 
 namespace claimcheck {
@@ -14,7 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds describe_deadline{60};
 constexpr std::size_t describe_most_bytes = 16u << 20;
 constexpr int exit_no_device = 3;
 constexpr std::string_view worker_mark = "claimcheck-bench: ";
@@ -32,7 +32,7 @@ struct Answer {
   std::string err;  // what the worker said on stderr, else the first line
 };
 
-Answer ask(const std::vector<std::string>& command) {
+Answer ask(const std::vector<std::string>& command, double patience_seconds) {
   Answer answer;
   const auto out = [&](std::string_view line) {
     if (answer.out.size() + line.size() < describe_most_bytes) answer.out.append(line).append("\n");
@@ -46,7 +46,8 @@ Answer ask(const std::vector<std::string>& command) {
     said = said || says;
   };
   WorkerProcess process(command);
-  const Clock::time_point end = Clock::now() + describe_deadline;
+  const Clock::time_point end =
+      Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * patience_seconds));
   while (Clock::now() < end) {
     if (const auto state = process.pump(std::chrono::milliseconds(50), out, err)) {
       answer.state = *state;
@@ -58,29 +59,39 @@ Answer ask(const std::vector<std::string>& command) {
   return answer;
 }
 
-// Under the launcher too: what can be measured depends on how many processes there are.
-nlohmann::json describe_worker(const std::vector<std::string>& launcher, const std::string& program,
-                               const std::vector<std::string>& options) {
-  std::vector<std::string> command = launcher;
-  command.push_back(program);
+// `command` is the worker with its launcher and options: what can be measured depends on how many processes there are.
+nlohmann::json describe_worker(std::vector<std::string> command, const std::string& program, double patience_seconds) {
   command.push_back("--describe");
-  command.insert(command.end(), options.begin(), options.end());
-  const Answer answer = ask(command);
+  const Answer answer = ask(command, patience_seconds);
   if (answer.timed_out) {
-    throw UserError(fmt::format("{} --describe gave no answer within {} s; the device's driver may hang", program,
-                                describe_deadline.count()),
+    throw UserError(fmt::format("{} --describe gave no answer within {:.3g} s{}; the device's driver may hang: see "
+                                "`dmesg`, reboot, or return the machine",
+                                program, patience_seconds, answer.state.stuck ? " and " + describe(answer.state) : ""),
                     ExitCode::no_device);
   }
   if (answer.state.code == exit_no_device) throw UserError(answer.err, ExitCode::no_device);
   if (answer.state.code == static_cast<int>(ExitCode::usage)) throw UserError(answer.err);
-  nlohmann::json description = nlohmann::json::parse(answer.out, nullptr, false);
-  if (!answer.state.clean() || !description.is_object()) {
-    throw UserError(fmt::format("{} --describe {}{}{}", program,
-                                answer.state.clean() ? "did not print a JSON document" : describe(answer.state),
-                                answer.err.empty() ? "" : ": ", answer.err),
+  if (!answer.state.clean()) {
+    throw UserError(fmt::format("{} --describe {}{}{}", program, describe(answer.state), answer.err.empty() ? "" : ": ",
+                                answer.err),
                     ExitCode::no_device);
   }
-  return description;
+  try {
+    nlohmann::json description = parse_json(answer.out, "its answer");
+    if (description.is_object()) return description;
+    throw UserError("its answer is not a JSON object");
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{} --describe did not print a JSON document: {}", program, error.what()),
+                    ExitCode::no_device);
+  }
+}
+
+std::vector<std::string> command_of(const std::vector<std::string>& launcher, const std::string& program,
+                                    const std::vector<std::string>& options) {
+  std::vector<std::string> command = launcher;
+  command.push_back(program);
+  command.insert(command.end(), options.begin(), options.end());
+  return command;
 }
 
 }  // namespace
@@ -120,10 +131,16 @@ Worker choose_worker(const WorkerRequest& request) {
   }
   Worker worker;
   const std::vector<std::string> launcher = split_words(request.launcher, "--launcher");
-  std::string program = request.program;
-  if (!program.empty()) {
-    if (!std::filesystem::exists(program)) throw UserError(fmt::format("--worker {}: no such file", program));
-    worker.description = describe_worker(launcher, program, request.options);
+  const auto take = [&](const std::string& program) {
+    worker.program = program;
+    worker.command = command_of(launcher, program, request.options);
+    worker.description = describe_worker(worker.command, program, request.patience_seconds);
+  };
+  if (!request.program.empty()) {
+    if (!std::filesystem::exists(request.program)) {
+      throw UserError(fmt::format("--worker {}: no such file", request.program));
+    }
+    take(request.program);
     worker.why = "named by --worker";
   } else {
     const bool cuda_built = std::filesystem::exists(program_path("cuda"));
@@ -133,22 +150,22 @@ Worker choose_worker(const WorkerRequest& request) {
           "a CUDA toolkit, or use --device host",
           ExitCode::no_device);
     }
-    program = program_path(request.device == "host" || !cuda_built ? "host" : "cuda");
     if (request.device == "auto" && !cuda_built) worker.why = "this build has no CUDA worker";
     try {
-      worker.description = describe_worker(launcher, program, request.options);
+      take(program_path(request.device == "host" || !cuda_built ? "host" : "cuda"));
     } catch (const UserError& error) {
       if (request.device != "auto" || !cuda_built || error.code() != ExitCode::no_device) throw;
       worker.why = error.what();
-      program = program_path("host");
-      worker.description = describe_worker(launcher, program, request.options);
+      take(program_path("host"));
     }
   }
-  worker.kind = worker.description.value("worker", std::string("unknown"));
-  worker.command = launcher;
-  worker.command.push_back(program);
-  worker.command.insert(worker.command.end(), request.options.begin(), request.options.end());
+  const auto kind = worker.description.find("worker");
+  worker.kind = kind != worker.description.end() && kind->is_string() ? kind->get<std::string>() : "unknown";
   return worker;
+}
+
+nlohmann::json describe_again(const Worker& worker, double patience_seconds) {
+  return describe_worker(worker.command, worker.program, patience_seconds);
 }
 
 }  // namespace claimcheck

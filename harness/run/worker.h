@@ -14,17 +14,22 @@ struct WorkerRequest {
   std::string program;               // --worker PATH; empty: beside this executable
   std::string launcher;              // "mpirun -np 16", split into words without a shell
   std::vector<std::string> options;  // sizes, threads: part of the description too, as they decide the cases
+  double patience_seconds = 60;      // with --describe
 };
 
 struct Worker {
   std::vector<std::string> command;  // launcher, program and options
-  std::string kind;                  // "host", "cuda"
-  std::string why;                   // why this kind, in words; empty when it was asked for
-  nlohmann::json description;        // --describe
+  std::string program;
+  std::string kind;            // "host", "cuda"
+  std::string why;             // why this kind, in words; empty when it was asked for
+  nlohmann::json description;  // --describe
 };
 
 // Throws UserError: exit 2 for a bad request, exit 3 with the worker's own sentence when no device is usable.
 Worker choose_worker(const WorkerRequest& request);
+
+// What that worker says now. Throws UserError as choose_worker does.
+nlohmann::json describe_again(const Worker& worker, double patience_seconds);
 
 // Words of a command line with '...' and "..." quoting; nothing is expanded. Throws UserError on an open quote.
 std::vector<std::string> split_words(std::string_view text, std::string_view option);

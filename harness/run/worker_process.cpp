@@ -13,6 +13,8 @@
 #include <cstring>
 
 #include "harness/error.h"
+#include "harness/run/environment.h"
+#include "harness/run/process_tree.h"
 
 namespace claimcheck {
 namespace {
@@ -28,8 +30,19 @@ struct Pipe {
   }
 };
 
-// Between fork and exec only async-signal-safe calls are allowed; the argument vector is made before.
-[[noreturn]] void become(char* const* arguments, const Pipe& out, const Pipe& err, const Pipe& failure, pid_t parent) {
+// How long SIGKILL may take. A process in a driver's call that does not return is never ended: it is left behind.
+constexpr std::chrono::seconds kill_patience{5};
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Between fork and exec only async-signal-safe calls are allowed; arguments and environment are made before.
+[[noreturn]] void become(char* const* arguments, char* const* environment, const Pipe& out, const Pipe& err,
+                         const Pipe& failure, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent died before prctl
@@ -40,10 +53,8 @@ struct Pipe {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);
-  execvp(arguments[0], arguments);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
+  execvpe(arguments[0], arguments, environment);
   const int code = errno;
   [[maybe_unused]] const ssize_t written = write(failure.write_end, &code, sizeof code);
   _exit(127);
@@ -52,6 +63,11 @@ struct Pipe {
 }  // namespace
 
 std::string describe(const ExitState& state) {
+  if (state.stuck) {
+    return fmt::format(
+        "did not end within {} s of SIGKILL: a call into a driver does not return, and only a reboot ends it",
+        kill_patience.count());
+  }
   if (state.signal) {
     const char* name = sigabbrev_np(*state.signal);
     return fmt::format("was killed by signal {}{}", *state.signal, name ? fmt::format(" (SIG{})", name) : "");
@@ -60,16 +76,18 @@ std::string describe(const ExitState& state) {
 }
 
 WorkerProcess::WorkerProcess(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(command);
+  const std::vector<std::string> variables = worker_environment(environ);
+  const std::vector<char*> environment = pointers_to(variables);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a launcher leaves behind comes to us, who know that it is to end
+  not_ours_ = children_of(getpid());
   const Pipe out;
   const Pipe err;
   const Pipe failure;
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw UserError(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)));
-  if (pid_ == 0) become(arguments.data(), out, err, failure, parent);
+  if (pid_ == 0) become(arguments.data(), environment.data(), out, err, failure, parent);
   setpgid(pid_, pid_);  // in both, so that the group exists whoever runs first
   for (const int end : {out.write_end, err.write_end, failure.write_end}) close(end);
   out_ = out.read_end;
@@ -80,7 +98,7 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command) {
   }
   close(failure.read_end);
   if (got == static_cast<ssize_t>(sizeof code)) {
-    reap(true);
+    await_end(kill_patience);
     close(out_);
     close(err_);
     throw UserError(fmt::format("cannot start {}: {}", command.front(), std::strerror(code)));
@@ -90,8 +108,8 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command) {
 
 WorkerProcess::~WorkerProcess() {
   if (!ended_) {
-    signal_group(SIGKILL);
-    reap(true);
+    kill_all();
+    await_end(kill_patience);
   }
   for (const int end : {out_, err_}) {
     if (end >= 0) close(end);
@@ -102,11 +120,30 @@ void WorkerProcess::signal_group(int number) {
   if (pid_ > 0) kill(-pid_, number);
 }
 
-std::optional<ExitState> WorkerProcess::reap(bool block) {
+// Launchers give their ranks groups and sessions of their own: these are found by whose children they are. Repeated,
+// since between looking and killing more may come.
+void WorkerProcess::kill_all() {
+  for (int round = 0; round < 8; ++round) {
+    signal_group(SIGKILL);
+    std::set<pid_t> left = ended_ ? std::set<pid_t>() : descendants_of(pid_);
+    for (const pid_t child : children_of(getpid())) {
+      if (child == pid_ || not_ours_.count(child) > 0) continue;
+      const std::set<pid_t> further = descendants_of(child);
+      left.insert(further.begin(), further.end());
+      left.insert(child);
+    }
+    for (const pid_t process : left) kill(process, SIGKILL);
+    for (const pid_t process : left) waitpid(process, nullptr, WNOHANG);
+    if (left.empty()) return;
+    poll(nullptr, 0, 5);
+  }
+}
+
+std::optional<ExitState> WorkerProcess::reap() {
   if (ended_) return ended_;
   int status = 0;
   pid_t got = 0;
-  while ((got = waitpid(pid_, &status, block ? 0 : WNOHANG)) < 0 && errno == EINTR) {
+  while ((got = waitpid(pid_, &status, WNOHANG)) < 0 && errno == EINTR) {
   }
   if (got != pid_) return std::nullopt;
   ExitState state;
@@ -117,6 +154,15 @@ std::optional<ExitState> WorkerProcess::reap(bool block) {
   }
   ended_ = state;
   return ended_;
+}
+
+void WorkerProcess::await_end(std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + patience;
+  while (!reap() && Clock::now() < end) poll(nullptr, 0, 2);
+  if (ended_) return;
+  ended_ = ExitState{};
+  ended_->stuck = true;
 }
 
 // False when the other end is closed. Bounded, so that a worker that floods its output cannot keep the caller from its
@@ -148,12 +194,13 @@ void WorkerProcess::drain(const Sink& out, const Sink& err) {
 
 std::optional<ExitState> WorkerProcess::pump(std::chrono::milliseconds patience, const Sink& out, const Sink& err) {
   std::array<pollfd, 2> ends{{{out_, POLLIN, 0}, {err_, POLLIN, 0}}};
-  poll(ends.data(), ends.size(), static_cast<int>(patience.count()));
+  const bool silent_for_good = out_ < 0 && err_ < 0;  // it is about to end, and nothing will wake us
+  poll(ends.data(), ends.size(), silent_for_good ? 2 : static_cast<int>(patience.count()));
   if (ends[0].revents != 0) read_pipe(out_, out_lines_, out);
   if (ends[1].revents != 0) read_pipe(err_, err_lines_, err);
-  if (!reap(false)) return std::nullopt;
+  if (!reap()) return std::nullopt;
+  kill_all();  // what it left behind
   drain(out, err);
-  signal_group(SIGKILL);  // what it left behind in its group
   return ended_;
 }
 
@@ -164,8 +211,9 @@ ExitState WorkerProcess::stop(std::chrono::milliseconds grace, const Sink& out, 
   while (Clock::now() < end) {
     if (const std::optional<ExitState> state = pump(std::chrono::milliseconds(20), out, err)) return *state;
   }
-  signal_group(SIGKILL);
-  reap(true);
+  kill_all();
+  await_end(kill_patience);
+  kill_all();  // what was its child is ours now
   drain(out, err);
   return *ended_;
 }

@@ -1,5 +1,5 @@
-// One worker process (or a launcher with its workers): started without a shell, in a process group of its own,
-// its output read line by line, killed with its whole group.
+// One worker process (or a launcher with its workers): started without a shell, in a process group of its own, with an
+// environment by allow list, its output read line by line, killed with its group and all that descends from it.
 #pragma once
 
 #include <sys/types.h>
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace claimcheck {
 struct ExitState {
   std::optional<int> code;
   std::optional<int> signal;
+  bool stuck = false;  // even SIGKILL did not end it in time: a call into a driver that does not return
   bool clean() const { return code == 0; }
 };
 
@@ -38,16 +40,20 @@ class WorkerProcess {
   // Unset while the process lives; its exit state once it ended and all its output was handed on.
   std::optional<ExitState> pump(std::chrono::milliseconds patience, const Sink& out, const Sink& err);
 
-  // SIGTERM to the group, SIGKILL after `grace`; reaps. Output meanwhile is handed on.
+  // SIGTERM to the group, SIGKILL to all that is left after `grace`; reaps, for a few seconds at most. Output meanwhile
+  // is handed on.
   ExitState stop(std::chrono::milliseconds grace, const Sink& out, const Sink& err);
 
  private:
   bool read_pipe(int& descriptor, LineReader& lines, const Sink& sink);
   void drain(const Sink& out, const Sink& err);
-  std::optional<ExitState> reap(bool block);
+  std::optional<ExitState> reap();
+  void await_end(std::chrono::milliseconds patience);
   void signal_group(int number);
+  void kill_all();
 
   pid_t pid_ = -1;
+  std::set<pid_t> not_ours_;  // children this process had before
   int out_ = -1;
   int err_ = -1;
   LineReader out_lines_;

@@ -187,7 +187,7 @@ class FullDisk(RunTest):
         scratch = self.folder / "scratch"
         scratch.mkdir()
         kept = self.folder / "kept"
-        for size in ["16k", "48k"]:
+        for size in ["24k", "48k"]:
             with self.subTest(size=size):
                 shutil.rmtree(kept, ignore_errors=True)
                 command = " ".join([program("claimcheck"), "run", *TINY, "--only", "memory,gemm", "--scratch", str(scratch), "--out",

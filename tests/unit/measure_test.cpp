@@ -1,6 +1,7 @@
 // Measuring with shell scripts as workers: what a worker can do to the harness, without any device.
 #include "harness/run/measure.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +9,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
+#include "harness/error.h"
+#include "harness/run/environment.h"
+#include "harness/run/limits.h"
 #include "harness/run/worker_process.h"
 
 namespace claimcheck {
@@ -25,6 +30,7 @@ class Collector : public MeasureObserver {
   void measured(const Measurement& measurement) override { results[measurement.id] = measurement; }
   void found(const Finding& finding) override { findings.push_back(finding); }
   void finished(const std::string& id, double) override { ended.push_back(id); }
+  void described(const nlohmann::json& description) override { descriptions.push_back(description); }
   void tick() override { ++ticks; }
   int interrupted() override { return interrupt_after > 0 && ticks >= interrupt_after ? SIGTERM : 0; }
 
@@ -32,6 +38,7 @@ class Collector : public MeasureObserver {
   std::vector<std::string> ended;
   std::map<std::string, Measurement> results;
   std::vector<Finding> findings;
+  std::vector<nlohmann::json> descriptions;
   int ticks = 0;
   int interrupt_after = 0;
 };
@@ -67,9 +74,11 @@ say "$ids" >> ")" + (folder_ / "starts").string() +
                                  "\"\nfor id in $ids; do\n" + body + "\ndone\nsay '@claimcheck {\"event\":\"bye\"}'\n";
     MeasureOptions options;
     options.command = {"/bin/sh", script.string()};
-    options.case_limit_seconds = limit;
-    options.budget_seconds = budget_;
+    options.limits.of_case = limit;
+    options.limits.budget = budget_;
+    options.limits.silence = silence_;
     options.log = folder_ / "worker.log";
+    options.look_again = look_again_;
     return measure(plan_, options, seen_);
   }
 
@@ -77,7 +86,17 @@ say "$ids" >> ")" + (folder_ / "starts").string() +
   Plan plan_;
   Collector seen_;
   std::optional<double> budget_;
+  std::optional<double> silence_;
+  std::function<nlohmann::json(double)> look_again_;
 };
+
+// --describe of a worker that can measure these.
+nlohmann::json description_of(const std::vector<std::string>& ids) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const std::string& id : ids)
+    rows.push_back({{"id", id}, {"metric", "memory.triad.gbps"}, {"unit", "GB/s"}, {"method", "memory/1"}});
+  return {{"benchmarks", rows}};
+}
 
 TEST_F(MeasureTest, AllWell) {
   const MeasureResult result = run("ok $id");
@@ -182,6 +201,144 @@ TEST_F(MeasureTest, AGrandchildHoldingThePipeDoesNotHoldTheRun) {
   run("if [ $id = c ]; then begin c; setsid sleep 15 & exit 4; fi; ok $id");
   EXPECT_EQ(seen_.results["c"].status, Outcome::crashed);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+}
+
+TEST_F(MeasureTest, SilenceIsNoticedBeforeALongDeadline) {
+  silence_ = 0.6;
+  run("if [ $id = b ]; then begin b; say '@claimcheck {\"event\":\"heartbeat\",\"id\":\"b\",\"phase\":\"verify\"}'; "
+      "exec sleep 60; fi; ok $id",
+      600);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::timed_out);
+  EXPECT_THAT(seen_.results["b"].reason,
+              testing::AllOf(HasSubstr("in phase \"verify\""), HasSubstr("no sign of life for 0.")));
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, HeartbeatsAreSignsOfLife) {
+  silence_ = 0.6;
+  run("if [ $id = b ]; then begin b; for i in 1 2 3 4 5 6; do sleep 0.2; "
+      "say '@claimcheck {\"event\":\"heartbeat\",\"id\":\"b\",\"phase\":\"measure\"}'; done; fi; ok $id",
+      600);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::ok);
+}
+
+// As when freeing memory on a lost GPU never returns.
+TEST_F(MeasureTest, AHangBetweenTwoBenchmarksEndsWithTheBudget) {
+  budget_ = 2;
+  const auto start = std::chrono::steady_clock::now();
+  const MeasureResult result = run("ok $id; exec sleep 60", 600);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2200 + 300));
+  EXPECT_EQ(seen_.results["a"].status, Outcome::ok);
+  EXPECT_EQ(result.left_out.size(), 2u);
+}
+
+TEST_F(MeasureTest, AHangBeforeTheFirstBenchmarkEndsWithTheBudget) {
+  budget_ = 2;
+  const auto start = std::chrono::steady_clock::now();
+  const MeasureResult result = run("say '@claimcheck {\"event\":\"hello\"}'; exec sleep 60", 600);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2200 + 300));
+  EXPECT_EQ(result.left_out.size(), 3u);
+}
+
+TEST_F(MeasureTest, WhatIsLostWithADeviceFailsAndTheRestIsMeasured) {
+  int looks = 0;
+  look_again_ = [&](double seconds) {
+    ++looks;
+    EXPECT_GT(seconds, 0);
+    return description_of({"a", "c"});
+  };
+  run("if [ $id = a ]; then begin a; exit 1; fi; ok $id");
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(seen_.descriptions.size(), 1u);
+  EXPECT_EQ(seen_.results["a"].status, Outcome::crashed);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::failed);
+  EXPECT_THAT(seen_.results["b"].reason, HasSubstr("devices that are left"));
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, WithoutADeviceTheRestFailsWithItsReason) {
+  look_again_ = [](double) -> nlohmann::json { throw UserError("no CUDA device", ExitCode::no_device); };
+  run("if [ $id = b ]; then begin b; exit 1; fi; ok $id");
+  EXPECT_EQ(seen_.results["a"].status, Outcome::ok);
+  EXPECT_EQ(seen_.results["b"].status, Outcome::crashed);
+  EXPECT_EQ(seen_.results["c"].status, Outcome::failed);
+  EXPECT_THAT(seen_.results["c"].reason, HasSubstr("no CUDA device"));
+}
+
+TEST_F(MeasureTest, EventsOfTheWrongShapeAreNoHarm) {
+  run("say '@claimcheck {\"event\":\"hello\",\"virtual\":3}'; say '@claimcheck {\"event\":\"begin\",\"id\":[1]}'; "
+      "say '@claimcheck {\"event\":\"heartbeat\",\"id\":\"a\",\"phase\":7}'; ok $id");
+  EXPECT_THAT(seen_.ended, ElementsAre("a", "b", "c"));
+}
+
+TEST_F(MeasureTest, ANestedEventIsNoEvent) {
+  run("begin $id; printf '@claimcheck {\"event\":\"measurement\",\"measurement\":{\"id\":\"%s\",\"evidence\":' $id; "
+      "head -c 1000000 /dev/zero | tr '\\0' '['; head -c 1000000 /dev/zero | tr '\\0' ']'; echo '}}'; ok $id");
+  EXPECT_EQ(seen_.results["a"].status, Outcome::ok);
+  EXPECT_EQ(seen_.results["c"].status, Outcome::ok);
+}
+
+TEST_F(MeasureTest, AFloodOfMalformedMeasurementsIsToldOnce) {
+  run("begin $id; i=0; while [ $i -lt 200 ]; do i=$((i+1)); "
+      "say '@claimcheck {\"event\":\"measurement\",\"measurement\":{}}'; done; ok $id");
+  EXPECT_EQ(seen_.findings.size(), 3u);
+}
+
+TEST_F(MeasureTest, ADaemonOfTheWorkerIsEndedToo) {
+  const fs::path mark = folder_ / "daemon";
+  run("if [ $id = a ]; then (setsid sh -c 'echo $$ > " + mark.string() +
+      "; exec sleep 60' >/dev/null 2>&1 &); while [ ! -s " + mark.string() + " ]; do sleep 0.02; done; fi; ok $id");
+  int process = 0;
+  std::ifstream(mark) >> process;
+  ASSERT_GT(process, 0);
+  // Killed and, at the latest by the next look, reaped: nobody has that number, or a zombie has.
+  std::ifstream state(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(state, text);
+  EXPECT_TRUE(text.empty() || text.find(") Z ") != std::string::npos) << text;
+}
+
+TEST(Limits, OfABenchmark) {
+  PlannedCase planned;
+  planned.estimated_seconds = 4;
+  EXPECT_DOUBLE_EQ(case_limit({}, planned), 30);  // the floor
+  planned.estimated_seconds = 20;
+  EXPECT_DOUBLE_EQ(case_limit({}, planned), 100);
+  TimeLimits asked;
+  asked.of_case = 3;
+  EXPECT_DOUBLE_EQ(case_limit(asked, planned), 3);
+}
+
+TEST(Limits, OfSilence) {
+  BenchmarkCase what;
+  what.setup_seconds = 2;
+  EXPECT_DOUBLE_EQ(silence_limit({}, what), 60);
+  what.setup_seconds = 30;
+  what.iteration_seconds = 10;
+  EXPECT_DOUBLE_EQ(silence_limit({}, what), 200);
+}
+
+TEST(Limits, OfTheWhole) {
+  EXPECT_FALSE(hard_end({}));
+  TimeLimits limits;
+  limits.budget = 300;
+  EXPECT_DOUBLE_EQ(*hard_end(limits), 328.5);  // 330 less the time from SIGTERM to SIGKILL
+  limits.budget = 4;
+  EXPECT_DOUBLE_EQ(*hard_end(limits), 4);
+  EXPECT_NEAR(stop_seconds(limits), 0.4, 1e-12);
+}
+
+TEST(Environment, ByAllowList) {
+  for (const char* name : {"PATH", "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "LD_LIBRARY_PATH", "SLURM_JOB_ID", "LC_ALL"})
+    EXPECT_TRUE(is_passed_on(name)) << name;
+  for (const char* name : {"AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "GITHUB_TOKEN", "PATHS", "BASH_ENV", "ENV", "", "*"})
+    EXPECT_FALSE(is_passed_on(name)) << name;
+  EXPECT_TRUE(is_passed_on("ACME_FABRIC", "MINE,ACME_*"));
+  EXPECT_TRUE(is_passed_on("MINE", "MINE,ACME_*"));
+  EXPECT_FALSE(is_passed_on("MINE2", "MINE,ACME_*"));
+  EXPECT_FALSE(is_passed_on("HF_TOKEN", "*"));  // everything is not a list
+  const char* const environment[] = {"PATH=/bin", "HF_TOKEN=x", "odd", "OMP_NUM_THREADS=2", nullptr};
+  EXPECT_THAT(worker_environment(environment), ElementsAre("PATH=/bin", "OMP_NUM_THREADS=2"));
 }
 
 TEST(WorkerProcess, AMissingProgramIsASentence) {

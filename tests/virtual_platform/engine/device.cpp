@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Devices {
       one.index = static_cast<int>(all.size());
       one.machine_index = index;
       one.gpu = &spec().gpus[static_cast<std::size_t>(index)];
+      std::ifstream(gone_file(index)) >> one.error;
       all.push_back(one);
     }
     if (all.empty()) error = 100;  // cudaErrorNoDevice

@@ -1,6 +1,8 @@
 // Counts operations and says which one goes wrong.
 #include <csignal>
+#include <cstdlib>
 #include <mutex>
+#include <string>
 
 #include "tests/virtual_platform/engine/spec.h"
 
@@ -23,6 +25,11 @@ const OperationFault* next_fault(std::string_view operation, std::string_view na
   // As the kernel's out-of-memory killer does it.
   if (hit != nullptr && hit->kind == "killed") raise(SIGKILL);
   return hit;
+}
+
+std::string gone_file(int gpu) {
+  const char* const file = std::getenv("CLAIMCHECK_VIRTUAL_SPEC");
+  return std::string(file == nullptr ? "" : file) + ".gone." + std::to_string(gpu);
 }
 
 }  // namespace virtual_platform

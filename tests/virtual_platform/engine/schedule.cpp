@@ -1,6 +1,7 @@
 // When operations take place in virtual time.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 #include <tuple>
 
@@ -115,6 +116,9 @@ bool Scheduler::suffer(Operation& operation) {
     if (kind == "lost") error = device_lost;
     if (kind == "ecc") error = uncorrectable_error;
     if (kind == "error") error = launch_failure;
+    if (operation.fault->stays && error != 0) {
+      std::ofstream(gone_file(device(operation.device).machine_index)) << error << '\n';
+    }
   }
   return operation.hung;
 }

@@ -213,6 +213,7 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("node", fault.node);
   fields.read("at", fault.at);
   fields.read("and_later", fault.and_later);
+  fields.read("stays", fault.stays);
   fields.read("everywhere", fault.everywhere);
   fields.finish();
   expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed"},

@@ -138,6 +138,7 @@ struct OperationFault {
   int node = -1;          // -1: on every node
   std::int64_t at = 1;
   bool and_later = false;   // that one and all after it
+  bool stays = false;       // of "lost" and "ecc": in processes that start later as well, see gone_file()
   bool everywhere = false;  // a flipped bit in every 8 bytes written; else one in the middle
 };
 
@@ -181,6 +182,9 @@ int this_node();
 // Indices in Spec::gpus of what a CUDA process sees. `chosen` is CUDA_VISIBLE_DEVICES, null when not set: indices,
 // UUIDs or beginnings of UUIDs; the list ends at the first that names no GPU. Of MIG instances a process sees one.
 std::vector<int> visible_gpus(const Spec& machine, const char* chosen);
+
+// Beside the spec: there, with the cudaError_t in it, once a fault that stays took this GPU (index in Spec::gpus).
+std::string gone_file(int gpu);
 
 // The fault that hits the next operation of this kind, if any; counts it. Thread-safe.
 const OperationFault* next_fault(std::string_view operation, std::string_view name, int gpu);
