@@ -35,8 +35,13 @@ void run_report(const Options& options, const std::optional<std::filesystem::pat
   for (const std::string& note : document.notes) {
     fmt::print(stderr, "claimcheck: note: {}: {}\n", sanitised_text(options.file.string()), sanitised_text(note));
   }
-  if (format.name != "json") add_what_follows(document, load_catalog(catalog_directory));
+  std::optional<Catalog> catalog;
   ReportOptions look;
+  if (format.name != "json") {
+    catalog = load_catalog(catalog_directory);
+    add_what_follows(document, *catalog);
+    look.catalog = &*catalog;
+  }
   look.colour = !options.output && takes_colour(STDOUT_FILENO);
   const std::string report = format.render(document, look);
   if (options.output) {

@@ -10,7 +10,7 @@
 namespace claimcheck {
 
 const std::vector<ReportFormat>& report_formats() {
-  static const std::vector<ReportFormat> formats = {{"text", render_text}, {"json", render_json}};
+  static const std::vector<ReportFormat> formats = {{"text", render_text}, {"html", render_html}, {"json", render_json}};
   return formats;
 }
 
