@@ -29,6 +29,7 @@ struct Options {
   std::string instance;
   std::filesystem::path offer;
   bool strict = false;
+  std::optional<std::filesystem::path> output;
   bool json = false;
 };
 
@@ -95,7 +96,18 @@ void take_offer(Options& options) {
   options.claims.insert(options.claims.end(), offer.claims.begin(), offer.claims.end());
 }
 
+// The document with what this judging says, for `report`.
+void save(const Options& options, Document document, const std::vector<Verdict>& verdicts) {
+  if (!options.output) return;
+  document.verdicts = verdicts;
+  write_atomically(*options.output,
+                   to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
 ExitCode judge_files(const Options& options, const Global& global) {
+  if (options.output && options.files.size() != 1) {
+    throw UserError(fmt::format("--output takes one judged document, and {} files are given", options.files.size()));
+  }
   const std::vector<Claim> given = parse_claims(options.claims);
   const Catalog catalog = load_catalog(global.catalog_directory);
   const Platform* instance = instance_of(options, catalog);
@@ -114,6 +126,7 @@ ExitCode judge_files(const Options& options, const Global& global) {
     if (verdicts.empty() && options.strict) own = ExitCode::incomplete;
     replace_measured_findings(document, measured_findings(document, catalog));
     code = worse(code, own);
+    save(options, document, verdicts);
     if (options.json) {
       answers.push_back(answer_of(name, verdicts, document, own));
     } else {
@@ -142,6 +155,8 @@ void add_judge(CLI::App& app, Global& global) {
   command->add_option("--instance", options->instance, "Judge as this instance type, whatever the result says")
       ->type_name("ID");
   command->add_flag("--strict", options->strict, "Exit 4 when anything stays open");
+  command->add_option("--output", options->output, "Write the judged document to this file, for `claimcheck report`")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "One JSON document on stdout, nothing else");
   command->footer(
       "Examples:\n"

@@ -10,6 +10,7 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
+#include "harness/judge/verdict_rows.h"
 #include "harness/report/layout.h"
 #include "harness/report/quantity.h"
 #include "harness/result/metrics.h"
@@ -229,11 +230,6 @@ std::string summary(const std::vector<Verdict>& verdicts) {
 
 namespace {
 
-std::vector<std::string> cells_of(const Verdict& verdict, const std::vector<Verdict>& verdicts) {
-  return {metric_name(verdict.claim), claimed_cell(verdict),           measured_cell(verdict),
-          share_cell(verdict),        typical_cell(verdict, verdicts), kind_cell(verdict)};
-}
-
 // Whose promises stand below.
 std::string group_name(const Verdict& verdict) {
   const std::string from = origin(verdict);
@@ -246,13 +242,21 @@ std::string group_name(const Verdict& verdict) {
   return from == "physics" ? "what the device can do at most" : from;
 }
 
-// A typical value that is as it should be stands in the row of its claim.
-bool has_row(const Verdict& verdict, const std::vector<Verdict>& verdicts) {
+}  // namespace
+
+bool has_row(const Verdict& verdict, const std::vector<Verdict>& all) {
   if (!is_typical(verdict) || verdict.kind != VerdictKind::met) return true;
-  return std::none_of(verdicts.begin(), verdicts.end(), [&](const Verdict& other) {
+  return std::none_of(all.begin(), all.end(), [&](const Verdict& other) {
     return !is_typical(other) && other.claim.metric == verdict.claim.metric;
   });
 }
+
+VerdictRow verdict_row(const Verdict& verdict, const std::vector<Verdict>& all) {
+  return {group_name(verdict), metric_name(verdict.claim), claimed_cell(verdict), measured_cell(verdict),
+          share_cell(verdict), typical_cell(verdict, all), kind_cell(verdict)};
+}
+
+namespace {
 
 // The name gets the columns that the others leave; an empty column takes none.
 std::string verdict_table(const std::vector<Verdict>& verdicts) {
@@ -262,8 +266,9 @@ std::string verdict_table(const std::vector<Verdict>& verdicts) {
   std::vector<std::string> groups;
   for (const Verdict& verdict : verdicts) {
     if (!has_row(verdict, verdicts)) continue;
-    rows.push_back(cells_of(verdict, verdicts));
-    groups.push_back(group_name(verdict));
+    const VerdictRow row = verdict_row(verdict, verdicts);
+    rows.push_back({row.name, row.claimed, row.measured, row.share, row.typical, row.verdict});
+    groups.push_back(row.group);
   }
   std::vector<std::size_t> used;  // columns with something in them
   std::size_t taken = 1;

@@ -10,7 +10,10 @@
 namespace claimcheck {
 
 const std::vector<ReportFormat>& report_formats() {
-  static const std::vector<ReportFormat> formats = {{"text", render_text}, {"html", render_html}, {"json", render_json}};
+  static const std::vector<ReportFormat> formats = {{"text", render_text},   {"html", render_html},
+                                                    {"md", render_markdown}, {"junit", render_junit},
+                                                    {"csv", render_csv},     {"prometheus", render_prometheus},
+                                                    {"json", render_json}};
   return formats;
 }
 

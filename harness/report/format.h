@@ -13,8 +13,8 @@ namespace claimcheck {
 struct Catalog;
 
 struct ReportOptions {
-  bool colour = false;      // the caller knows whether a terminal reads it
-  std::size_t width = 100;  // columns of text, 60 at least
+  bool colour = false;               // the caller knows whether a terminal reads it
+  std::size_t width = 100;           // columns of text, 60 at least
   const Catalog* catalog = nullptr;  // for what a document does not carry: ceilings from data sheets
 };
 
@@ -25,6 +25,10 @@ struct ReportFormat {
 
 std::string render_text(const Document& document, const ReportOptions& options);
 std::string render_html(const Document& document, const ReportOptions& options);
+std::string render_markdown(const Document& document, const ReportOptions& options);
+std::string render_junit(const Document& document, const ReportOptions& options);
+std::string render_csv(const Document& document, const ReportOptions& options);
+std::string render_prometheus(const Document& document, const ReportOptions& options);
 std::string render_json(const Document& document, const ReportOptions& options);
 
 const std::vector<ReportFormat>& report_formats();

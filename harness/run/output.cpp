@@ -43,7 +43,7 @@ void move_aside(const OutputDirectory& out) {
   gmtime_r(&state.st_mtime, &parts);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &parts);
-  for (const fs::path& file : {out.journal(), out.result(), out.worker_log()}) {
+  for (const fs::path& file : {out.journal(), out.result(), out.page(), out.worker_log()}) {
     if (!fs::exists(file)) continue;
     fs::path target =
         file.parent_path() / fmt::format("{}-{}{}", file.stem().string(), stamp, file.extension().string());

@@ -10,6 +10,7 @@ struct OutputDirectory {
   std::filesystem::path path;
   std::filesystem::path journal() const { return path / "journal.jsonl"; }
   std::filesystem::path result() const { return path / "result.json"; }
+  std::filesystem::path page() const { return path / "report.html"; }
   std::filesystem::path worker_log() const { return path / "worker.log"; }
 };
 

@@ -169,6 +169,21 @@ void answer(const std::string& text) {
   std::fflush(stdout);
 }
 
+// Beside the result, which has everything it shows: a disk that has no room for it costs nothing. Empty when not
+// written.
+std::string save_page(const Document& document, const Catalog& catalog, const OutputDirectory& out) {
+  ReportOptions options;
+  options.catalog = &catalog;
+  try {
+    write_atomically(out.page(), render_html(document, options));
+    return out.page().string();
+  } catch (const UserError& error) {
+    Progress::write(
+        fmt::format("claimcheck: {}; `claimcheck report --format html` makes the page again\n", error.what()));
+    return {};
+  }
+}
+
 ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirectory& out, bool saved) {
   Document& document = prepared.document;
   judge_and_price(prepared, catalog);
@@ -181,6 +196,7 @@ ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirec
   } catch (const UserError& error) {
     trouble = error.what();
   }
+  const std::string page = trouble.empty() ? save_page(document, catalog, out) : "";
   if (!saved || !trouble.empty()) code = ExitCode::incomplete;
   if (prepared.settings.json) {
     answer(to_json(document).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -188,6 +204,7 @@ ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirec
     ReportOptions options;
     options.colour = cli::takes_colour(STDOUT_FILENO);
     answer(render_text(document, options));
+    if (!page.empty()) answer(fmt::format("report    {}\n", page));
     answer(fmt::format("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
                        static_cast<int>(code)));
   }

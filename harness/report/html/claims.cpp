@@ -19,6 +19,7 @@ std::string tone(VerdictKind kind) {
 }
 
 std::string tone(const Document& document) {
+  if (document.verdicts.empty()) return "open";
   switch (exit_code(document.verdicts, document, false)) {
     case ExitCode::ok:
       return "good";
@@ -33,8 +34,8 @@ std::string tone(const Document& document) {
 std::string diagnosis_html(const std::string& text) {
   const std::size_t arrow = text.find(" -> ");
   if (arrow == std::string::npos) return element("li", text);
-  return wrapped_in("li", escaped(text.substr(0, arrow)) + "<br>" +
-                              element("span", text.substr(arrow + 4), "class=\"next-step\""));
+  return wrapped_in(
+      "li", escaped(text.substr(0, arrow)) + "<br>" + element("span", text.substr(arrow + 4), "class=\"next-step\""));
 }
 
 std::string why_html(const Verdict& verdict) {
@@ -52,8 +53,9 @@ std::string row_html(const Verdict& verdict, const VerdictRow& row) {
   cells += element("td", row.claimed, "class=\"number\"") + element("td", row.measured, "class=\"number\"");
   cells += element("td", row.share, "class=\"number\"") + element("td", row.typical, "class=\"number\"");
   cells += wrapped_in("td", element("span", row.verdict, fmt::format("class=\"pill {}\"", tone(verdict.kind))));
-  std::string html = wrapped_in("tr", cells, fmt::format("data-claim=\"{}\" data-verdict=\"{}\"", escaped(verdict.claim.id),
-                                                         to_string(verdict.kind)));
+  std::string html = wrapped_in(
+      "tr", cells,
+      fmt::format("data-claim=\"{}\" data-verdict=\"{}\"", escaped(verdict.claim.id), to_string(verdict.kind)));
   if (verdict.kind == VerdictKind::met || verdict.reason.empty()) return html;
   return html + wrapped_in("tr", wrapped_in("td", why_html(verdict), "colspan=\"6\""), "class=\"why\"");
 }
@@ -85,16 +87,17 @@ std::string claims_html(const Document& document) {
     }
     body += row_html(verdict, row);
   }
-  return wrapped_in("div",
-                    wrapped_in("table", wrapped_in("thead", wrapped_in("tr", head)) + wrapped_in("tbody", body),
-                               "class=\"claims\""),
-                    "class=\"wide\"");
+  return wrapped_in(
+      "div",
+      wrapped_in("table", wrapped_in("thead", wrapped_in("tr", head)) + wrapped_in("tbody", body), "class=\"claims\""),
+      "class=\"wide\"");
 }
 
 std::string findings_html(const Document& document) {
   std::string html;
   for (const Finding& finding : document.findings) {
-    std::string item = element("span", finding.severity, fmt::format("class=\"pill {}\"", finding.severity == "info" ? "open" : "bad")) +
+    std::string item = element("span", finding.severity,
+                               fmt::format("class=\"pill {}\"", finding.severity == "info" ? "open" : "bad")) +
                        " " + escaped(finding.text);
     if (!finding.next_step.empty()) item += "<br>" + element("span", finding.next_step, "class=\"next-step\"");
     html += wrapped_in("li", item, fmt::format("data-finding=\"{}\"", escaped(finding.id)));

@@ -31,10 +31,10 @@ std::string table_html(const Figure& figure) {
 
 std::string figure_html(const Figure& figure) {
   const std::string label = escaped(figure.title + ". " + figure.caption + " The table below has the numbers.");
-  const std::string canvas =
-      fmt::format("<div class=\"chart\" style=\"height:{}px\"><canvas id=\"chart-{}\" role=\"img\" aria-label=\"{}\">"
-                  "</canvas></div>",
-                  figure.height, figure.id, label);
+  const std::string canvas = fmt::format(
+      "<div class=\"chart\" style=\"height:{}px\"><canvas id=\"chart-{}\" role=\"img\" aria-label=\"{}\">"
+      "</canvas></div>",
+      figure.height, figure.id, label);
   return wrapped_in("figure",
                     element("h3", figure.title) + canvas + element("figcaption", figure.caption) +
                         wrapped_in("details", element("summary", "Numbers") + table_html(figure)),
@@ -49,8 +49,10 @@ json figure_json(const Figure& figure) {
     series.push_back({{"name", one.name}, {"look", one.look}, {"values", values}});
   }
   // A ratio is shown in percent.
-  return {{"id", figure.id},         {"unit", figure.unit == "1" ? "%" : figure.unit},
-          {"labels", figure.labels}, {"series", series},
+  return {{"id", figure.id},
+          {"unit", figure.unit == "1" ? "%" : figure.unit},
+          {"labels", figure.labels},
+          {"series", series},
           {"category", figure.category},
           {"factor", figure.unit == "1" ? 100 : 1},
           {"horizontal", figure.horizontal},

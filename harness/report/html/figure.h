@@ -12,8 +12,8 @@ namespace claimcheck::report {
 
 struct Series {
   std::string name;
-  std::string look;                            // "bar", "line" or "mark"
-  std::vector<std::optional<double>> values;   // one a label; unset: nothing is known
+  std::string look;                           // "bar", "line" or "mark"
+  std::vector<std::optional<double>> values;  // one a label; unset: nothing is known
 };
 
 struct Figure {

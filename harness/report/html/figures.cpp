@@ -53,13 +53,22 @@ std::optional<double> typical(const Document& document, const std::string& metri
 
 void drop_empty(Figure& figure) {
   std::erase_if(figure.series, [](const Series& series) {
-    return std::none_of(series.values.begin(), series.values.end(), [](const auto& value) { return value.has_value(); });
+    return std::none_of(series.values.begin(), series.values.end(),
+                        [](const auto& value) { return value.has_value(); });
   });
 }
 
 Figure flops(const Document& document, const ReportOptions& options) {
-  Figure figure{"flops", "Matrix multiply by data type", "Median of the slowest device, dense, on random data.",
-                "data type", "TFLOPS", {}, {}, false, true, 320};
+  Figure figure{"flops",
+                "Matrix multiply by data type",
+                "Median of the slowest device, dense, on random data.",
+                "data type",
+                "TFLOPS",
+                {},
+                {},
+                false,
+                true,
+                320};
   Series measured{"measured", "bar", {}}, sheet{"claimed", "mark", {}}, usual{"typical", "mark", {}},
       most{"ceiling", "mark", {}};
   for (const Metric& metric : metrics()) {
@@ -79,8 +88,16 @@ Figure flops(const Document& document, const ReportOptions& options) {
 
 // Each device against the fastest, so that metrics of all units stand side by side.
 Figure spread(const Document& document) {
-  Figure figure{"spread", "Each GPU against the fastest", "100 % is the fastest GPU of the same measurement.",
-                "GPU", "1", {}, {}, false, false, 300};
+  Figure figure{"spread",
+                "Each GPU against the fastest",
+                "100 % is the fastest GPU of the same measurement.",
+                "GPU",
+                "1",
+                {},
+                {},
+                false,
+                false,
+                300};
   for (const char* key : {"gemm.bf16.tflops", "gemm.fp16.tflops", "gemm.fp32.tflops", "memory.read.gbps",
                           "memory.triad.gbps", "host_link.h2d.gbps", "host_link.d2h.gbps"}) {
     const Measurement* speaks = headline(document, key);
@@ -102,13 +119,22 @@ Figure spread(const Document& document) {
 
 // Collectives out of place, all ranks, by size.
 Figure curve(const Document& document) {
-  Figure figure{"collectives", "Collectives by message size", "Bus bandwidth as nccl-tests defines it, out of place.",
-                "bytes", "GB/s", {}, {}, false, true, 340};
+  Figure figure{"collectives",
+                "Collectives by message size",
+                "Bus bandwidth as nccl-tests defines it, out of place.",
+                "bytes",
+                "GB/s",
+                {},
+                {},
+                false,
+                true,
+                340};
   std::map<double, std::map<std::string, double>> by_size;
   std::map<std::string, double> ranks;
   for (const Measurement& measurement : document.measurements) {
     const auto bytes = number_at(measurement.conditions, "/bytes");
-    if (!measurement.metric.ends_with(".busbw.gbps") || !measurement.value || !bytes || flag_at(measurement.conditions, "in_place"))
+    if (!measurement.metric.ends_with(".busbw.gbps") || !measurement.value || !bytes ||
+        flag_at(measurement.conditions, "in_place"))
       continue;
     const double count = number_at(measurement.conditions, "/ranks").value_or(0);
     if (count < ranks[measurement.metric]) continue;
@@ -130,8 +156,16 @@ Figure curve(const Document& document) {
 }
 
 Figure scaling(const Document& document) {
-  Figure figure{"scaling", "Scaling efficiency", "What is left of the speed of one when several work at once.", "ranks",
-                "1", {}, {}, false, true, 300};
+  Figure figure{"scaling",
+                "Scaling efficiency",
+                "What is left of the speed of one when several work at once.",
+                "ranks",
+                "1",
+                {},
+                {},
+                false,
+                true,
+                300};
   std::map<double, std::map<std::string, double>> by_ranks;
   std::map<std::string, std::size_t> points;
   for (const Measurement& measurement : document.measurements) {
@@ -156,8 +190,16 @@ Figure scaling(const Document& document) {
 
 // The cheapest of the catalog and all that was measured, in the table's own order.
 Figure money(const Document& document) {
-  Figure figure{"cost", "What a useful EFLOP costs", "Measured here against estimates of the catalog; shorter is better.",
-                "machine and term", "", {}, {}, true, true, 120};
+  Figure figure{"cost",
+                "What a useful EFLOP costs",
+                "Measured here against estimates of the catalog; shorter is better.",
+                "machine and term",
+                "",
+                {},
+                {},
+                true,
+                true,
+                120};
   if (!document.cost.is_object()) return figure;
   const json rows = document.cost.value("rows", json::array());
   const std::string currency = text_at(document.cost, "currency");
@@ -182,7 +224,8 @@ Figure money(const Document& document) {
 
 std::vector<Figure> figures_of(const Document& document, const ReportOptions& options) {
   std::vector<Figure> figures;
-  for (Figure figure : {flops(document, options), spread(document), curve(document), scaling(document), money(document)}) {
+  for (Figure figure :
+       {flops(document, options), spread(document), curve(document), scaling(document), money(document)}) {
     drop_empty(figure);
     const bool shows = figure.labels.size() >= (figure.id == "flops" || figure.id == "cost" ? 1 : least_points);
     if (shows && !figure.series.empty()) figures.push_back(std::move(figure));

@@ -73,20 +73,21 @@ std::string map_html(const Measurement& measurement, const json& matrix, const K
         continue;
       }
       const double number = value.get<double>();
-      cells += element("td", number_text(number), fmt::format("class=\"heat\" style=\"--warmth:{}%\" data-value=\"{:.9g}\"",
-                                                              warmth(number, ends, lower), number));
+      cells += element("td", number_text(number),
+                       fmt::format("class=\"heat\" style=\"--warmth:{}%\" data-value=\"{:.9g}\"",
+                                   warmth(number, ends, lower), number));
     }
     body += wrapped_in("tr", cells);
   }
   const Metric* metric = find_metric(measurement.metric);
   const std::string name = metric == nullptr ? measurement.metric : metric->name;
-  const std::string caption = element(
-      "caption", fmt::format("{} in {}: {}", name, kind.unit, range_text(ends.low, ends.high, kind.unit)));
-  return wrapped_in("div",
-                    wrapped_in("table",
-                               caption + wrapped_in("thead", wrapped_in("tr", head)) + wrapped_in("tbody", body),
-                               fmt::format("class=\"heat-map\" data-metric=\"{}\"", escaped(measurement.metric))),
-                    "class=\"wide\"");
+  const std::string caption =
+      element("caption", fmt::format("{} in {}: {}", name, kind.unit, range_text(ends.low, ends.high, kind.unit)));
+  return wrapped_in(
+      "div",
+      wrapped_in("table", caption + wrapped_in("thead", wrapped_in("tr", head)) + wrapped_in("tbody", body),
+                 fmt::format("class=\"heat-map\" data-metric=\"{}\"", escaped(measurement.metric))),
+      "class=\"wide\"");
 }
 
 }  // namespace

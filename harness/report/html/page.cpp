@@ -12,8 +12,8 @@
 #include "harness/report/header.h"
 #include "harness/report/html/escape.h"
 #include "harness/report/html/figure.h"
-#include "harness/report/html/sections.h"
 #include "harness/report/html/policy.h"
+#include "harness/report/html/sections.h"
 #include "harness/report/sanitise.h"
 
 namespace claimcheck {
@@ -44,7 +44,8 @@ std::string header_html(const Document& document) {
     if (is_warning(line)) continue;
     rows += element("dt", line.heading) + element("dd", line.content);
   }
-  return wrapped_in("header", wrapped_in("p", "claimcheck", "class=\"brand\"") + wrapped_in("dl", rows, "class=\"machine\""));
+  return wrapped_in("header",
+                    wrapped_in("p", "claimcheck", "class=\"brand\"") + wrapped_in("dl", rows, "class=\"machine\""));
 }
 
 // What a reader must know before any number.
@@ -52,8 +53,8 @@ std::string warnings_html(const Document& document) {
   std::string html;
   for (const HeaderLine& line : header_lines(document))
     if (is_warning(line))
-      html += element("p", line.content,
-                      fmt::format("class=\"warning\" data-warning=\"{}\" role=\"note\"", line.heading));
+      html +=
+          element("p", line.content, fmt::format("class=\"warning\" data-warning=\"{}\" role=\"note\"", line.heading));
   return html;
 }
 
@@ -88,7 +89,8 @@ std::string body_html(const Document& document, const std::vector<Figure>& figur
   main += section("environment", "Environment", environment_html(document));
   main += section("method", "How it was measured", method_html(document));
   main += section("download", "Raw data",
-                  wrapped_in("p", wrapped_in("a", "result.json", "id=\"download-link\" href=\"#download\" download=\"result.json\"") +
+                  wrapped_in("p", wrapped_in("a", "result.json",
+                                             "id=\"download-link\" href=\"#download\" download=\"result.json\"") +
                                       " is the whole document, as claimcheck judges it."));
   return "<a class=\"skip\" href=\"#verdict\">To the verdict</a>" + header_html(document) + wrapped_in("main", main);
 }
@@ -101,8 +103,8 @@ std::string render_html(const Document& original, const ReportOptions& options) 
   json data = json::array();
   for (const Figure& figure : figures) data.push_back(figure_json(figure));
   const std::vector<std::string> scripts = {asset("chart.js"), asset("harness/report/html/page.js")};
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">" +
-                     head_html("claimcheck: " + summary(document.verdicts), asset("harness/report/html/page.css"), scripts);
+  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">" + head_html("claimcheck: " + summary(document.verdicts),
+                                                                       asset("harness/report/html/page.css"), scripts);
   html += "<body>" + body_html(document, figures);
   html += wrapped_in("script", script_json(data), "type=\"application/json\" id=\"figures\"");
   html += wrapped_in("script", script_json(to_json(original)), "type=\"application/json\" id=\"result\"");

@@ -19,10 +19,18 @@
     return { ...common, type: "bar", maxBarThickness: 40, skipNull: true };
   };
 
+  // Of an axis that does not begin at zero: so low that the least bar still shows.
+  const lowest = (figure) => {
+    const values = figure.series.flatMap((series) => series.values).filter((value) => value !== null).map((value) => value * figure.factor);
+    const least = Math.min(...values);
+    const most = Math.max(...values);
+    return Math.max(0, Math.min(least - (most - least) / 2, most * 0.9));
+  };
+
   const options = (figure) => {
     const grid = { color: style("--rule") };
     const text = { color: style("--ink") };
-    const values = { beginAtZero: figure.from_zero, grid, ticks: text, title: { display: true, text: figure.unit, ...text } };
+    const values = { beginAtZero: figure.from_zero, suggestedMin: figure.from_zero ? 0 : lowest(figure), grid, ticks: text, title: { display: true, text: figure.unit, ...text } };
     const labels = { grid: { display: false }, ticks: { ...text, autoSkip: !figure.horizontal },
                      title: { display: !figure.horizontal, text: figure.category, ...text } };
     return {

@@ -21,7 +21,8 @@ std::string sha256_base64(const std::string& text) {
 }  // namespace
 
 std::string content_policy(const std::vector<std::string>& scripts) {
-  std::string policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src";
+  std::string policy =
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src";
   for (const std::string& script : scripts) policy += " 'sha256-" + sha256_base64(script) + "'";
   return policy;
 }

@@ -116,13 +116,14 @@ std::string measurements_html(const Document& document) {
     cells += element("td", measurement.status == Outcome::ok
                                ? ""
                                : fmt::format("{}: {}", to_string(measurement.status), measurement.reason));
-    body += wrapped_in("tr", cells,
-                       fmt::format("data-id=\"{}\" data-metric=\"{}\"", escaped(measurement.id), escaped(measurement.metric)));
+    body += wrapped_in(
+        "tr", cells,
+        fmt::format("data-id=\"{}\" data-metric=\"{}\"", escaped(measurement.id), escaped(measurement.metric)));
   }
   if (body.empty()) return {};
-  return wrapped_in("details",
-                    element("summary", fmt::format("{} measurements", document.measurements.size())) +
-                        table({"metric", "case", "median", "min .. max", "95 % interval", "outcome"}, body, "measured"));
+  return wrapped_in(
+      "details", element("summary", fmt::format("{} measurements", document.measurements.size())) +
+                     table({"metric", "case", "median", "min .. max", "95 % interval", "outcome"}, body, "measured"));
 }
 
 std::string environment_html(const Document& document) {
