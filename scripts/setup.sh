@@ -25,6 +25,7 @@ missing() {
   missing_headers CLI/CLI.hpp libcli11-dev nlohmann/json.hpp nlohmann-json3-dev benchmark/benchmark.h libbenchmark-dev \
     fmt/format.h libfmt-dev curl/curl.h libcurl4-openssl-dev openssl/evp.h libssl-dev liburing.h liburing-dev \
     yaml.h libyaml-dev
+  [[ -e /usr/share/javascript/chart.js/chart.min.js ]] || echo libjs-chart.js # charts of the HTML report
   if "$root/scripts/find_nvcc.sh" >/dev/null; then missing_headers hwloc.h libhwloc-dev; fi
   [[ $mode == --run ]] && return
   missing_headers gtest/gtest.h libgtest-dev gmock/gmock.h libgmock-dev
@@ -33,6 +34,12 @@ missing() {
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
     echo python3-jsonschema
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml
+  # Ubuntu has Chromium only as a snap, which needs a session: its tests of the page are skipped there.
+  if ! grep -qx ID=ubuntu /etc/os-release 2>/dev/null; then
+    command -v chromium >/dev/null || echo chromium
+    command -v chromedriver >/dev/null || echo chromium-driver
+    /usr/bin/python3 -c 'import selenium' 2>/dev/null || echo python3-selenium
+  fi
   [[ $mode == --test ]] && return
   command -v clang-format-14 >/dev/null || echo clang-format-14
   command -v shellcheck >/dev/null || echo shellcheck

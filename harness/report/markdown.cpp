@@ -22,7 +22,7 @@ using nlohmann::json;
 std::string plain(std::string_view text) {
   std::string safe;
   for (const char c : text) {
-    if (std::string_view("\\`*_{}[]<>()#+!|~&@").find(c) != std::string_view::npos) safe += '\\';
+    if (std::string_view("\\`*_[]<>#!|~&@$").find(c) != std::string_view::npos) safe += '\\';
     safe += c;
   }
   return safe;

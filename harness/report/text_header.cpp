@@ -1,3 +1,4 @@
+// The header of the report for a terminal.
 #include "harness/report/header.h"
 #include "harness/report/layout.h"
 #include "harness/report/text.h"

@@ -56,7 +56,7 @@ class Report(CommandTest):
         self.assert_refused(claimcheck("report", EXAMPLE, "--output", path), path, "is not a directory")
 
     def test_unknown_format_names_the_valid_ones(self):
-        self.assert_refused(claimcheck("report", EXAMPLE, "--format", "jason"), '"jason"', "text, json",
+        self.assert_refused(claimcheck("report", EXAMPLE, "--format", "jason"), '"jason"', "prometheus, json",
                             'nearest: "json"')
 
     def test_a_newer_minor_version_is_read_with_a_note(self):

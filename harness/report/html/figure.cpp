@@ -19,7 +19,7 @@ std::string table_html(const Figure& figure) {
     for (const Series& series : figure.series) {
       const auto& value = series.values[i];
       row += value ? element("td", quantity_text(*value, figure.unit),
-                             fmt::format("class=\"number\" data-value=\"{:.9g}\"", *value))
+                             fmt::format("class=\"number\" data-value=\"{}\"", *value))
                    : element("td", "-", "class=\"number\"");
     }
     body += wrapped_in("tr", row);

@@ -73,9 +73,9 @@ std::string map_html(const Measurement& measurement, const json& matrix, const K
         continue;
       }
       const double number = value.get<double>();
-      cells += element("td", number_text(number),
-                       fmt::format("class=\"heat\" style=\"--warmth:{}%\" data-value=\"{:.9g}\"",
-                                   warmth(number, ends, lower), number));
+      cells += element(
+          "td", number_text(number),
+          fmt::format("class=\"heat\" style=\"--warmth:{}%\" data-value=\"{}\"", warmth(number, ends, lower), number));
     }
     body += wrapped_in("tr", cells);
   }

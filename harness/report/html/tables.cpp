@@ -109,7 +109,7 @@ std::string measurements_html(const Document& document) {
     const auto& statistics = measurement.statistics;
     std::string cells = element("th", measurement.metric, "scope=\"row\"") + element("td", case_text(measurement));
     cells += measurement.value ? element("td", quantity_text(*measurement.value, measurement.unit),
-                                         fmt::format("class=\"number\" data-value=\"{:.9g}\"", *measurement.value))
+                                         fmt::format("class=\"number\" data-value=\"{}\"", *measurement.value))
                                : number_cell("-");
     cells += number_cell(statistics ? range_text(statistics->min, statistics->max, measurement.unit) : "");
     cells += number_cell(interval_text(measurement));
