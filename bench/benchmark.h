@@ -32,6 +32,9 @@ struct Options {
   std::string scratch_directory = ".";  // where storage benchmarks write
   std::string checkpoint_directory;     // where checkpoints are saved as well; empty: nowhere else
   double deadline_seconds = 60;         // of one wait
+  int repetitions = 6;                  // of each case
+  double soak_seconds = 60;             // how long a soak lasts
+  double soak_segment_seconds = 60;     // of each part of it that is reported by itself
   int processes = 1;                    // of this run, each with as many ranks as this one
   int nodes = 1;                        // of this run, each with as many processes
 };
@@ -48,12 +51,18 @@ struct Case {
 };
 
 struct Setting {
+  using Alive = std::function<void()>;
+
   kernels::Platform& platform;
   kernels::World& world;
   const Options& options;
   const Case& chosen;
   // Of all ranks, kept from case to case, since connecting takes seconds; null until one is made, and after a failure.
   std::shared_ptr<kernels::Group>& group;
+  // What a benchmark keeps from one of its cases to the next; null at its first, and after a failure.
+  std::shared_ptr<void>* kept = nullptr;
+  // For iterations of many seconds: says that this one is still at work. Call it as often as you like.
+  Alive alive = [] {};
 };
 
 // What one iteration took. `seconds` is device time; with several devices it is that of the slowest.
@@ -87,6 +96,7 @@ struct Prepared {
   nlohmann::json conditions;              // data type, shape, bytes, ranks, data pattern, ...
   nlohmann::json also_conditions;         // by metric of `also`: what is another there
   std::function<nlohmann::json()> evidence;  // optional, asked once after the last repetition
+  bool evidence_after_failure = false;       // asked for evidence then, too; it must not touch a device
   bool warm_up = true;  // false where an iteration is long and not made faster by repetition (storage)
 };
 
@@ -107,6 +117,7 @@ struct Benchmark {
   Rate rate = Rate::work_per_second;
   int priority = 2;              // 1 is measured first and left out last when the budget is short, 3 the reverse
   bool quick = true;             // part of the quick profile
+  bool soak = false;             // part of the soak profile, and of no other
   double setup_seconds = 1;      // estimate of prepare() and verify(), for the plan
   double iteration_seconds = 0;  // estimate of one iteration where it is longer than the minimum time (storage)
   std::vector<std::pair<std::string, std::string>> also = {};  // further metrics run() gives: key, unit

@@ -211,6 +211,8 @@ class Device {
 
   virtual const DeviceFacts& facts() const = 0;
   virtual std::unique_ptr<Watch> watch() = 0;
+  // What the sensors say now, by the names a Watch sums up; from any thread. Empty where there are none.
+  virtual Facts sense() { return {}; }
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Timer> make_timer() = 0;
@@ -224,6 +226,10 @@ class Device {
 
   // read writes its sum as one double to `c`; unused slices are ignored. Sizes are multiples of 16 bytes.
   virtual void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) = 0;
+
+  // Writes the number of 8-byte words in which `a` and `b` differ to `count`, as one double. Sizes of `a` and `b` are the
+  // same multiple of 16 bytes.
+  virtual void compare(Stream& stream, Slice a, Slice b, Slice count) = 0;
 
   // Throws unsupported with the reason: architecture, library version, layout rule, memory.
   virtual std::unique_ptr<Gemm> make_gemm(DataType type, const GemmShape& shape) = 0;

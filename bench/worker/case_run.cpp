@@ -96,7 +96,11 @@ void CaseRun::begin() {
 void CaseRun::prepare() {
   Events& events = session_.events;
   events.heartbeat(id(), "prepare");
-  Setting setting{session_.platform, session_.world, session_.options.benchmarks, listed_.chosen, session_.group};
+  if (session_.kept_by != listed_.benchmark) session_.kept.reset();
+  session_.kept_by = listed_.benchmark;
+  const Setting::Alive alive = [&events, id = id()] { events.heartbeat(id, "measure"); };
+  Setting setting{session_.platform, session_.world, session_.options.benchmarks, listed_.chosen, session_.group,
+                  &session_.kept,    alive};
   if (fault(Fault::Kind::fail)) throw made_failure();
   prepared_ = listed_.benchmark->prepare(setting);
   timed_iteration();
@@ -232,6 +236,7 @@ bool CaseRun::finish(int repetitions) {
   guarded([&] {
     prepared_.reset();
     watches_.clear();
+    if (failure_) session_.kept.reset();
   });
   return !(failure_ && failure_->context_dead);
 }
@@ -272,8 +277,9 @@ nlohmann::json CaseRun::evidence(const std::vector<double>& own_values) {
   nlohmann::json evidence = nlohmann::json::object();
   if (sensors_.size() == 1) evidence = sensors_[0];
   if (sensors_.size() > 1) evidence["devices"] = sensors_;
-  if (failure_ || !prepared_) return evidence;
-  if (prepared_->evidence) evidence.update(prepared_->evidence());
+  if (!prepared_) return evidence;
+  if (prepared_->evidence && (!failure_ || prepared_->evidence_after_failure)) evidence.update(prepared_->evidence());
+  if (failure_) return evidence;
   ProcessValue mine;
   for (const Call& call : own_calls_) mine.seconds += call.seconds;
   if (!own_values.empty() && mine.seconds > 0) mine.value = median(own_values);
@@ -293,7 +299,7 @@ void CaseRun::report(int repetitions) {
                                         repetitions_of(own_calls_, static_cast<std::size_t>(repetitions))));
 
   const auto print = [&](const std::string& metric, const std::string& unit, const std::vector<double>& values,
-                         const std::vector<nlohmann::json>& devices) {
+                         const std::vector<nlohmann::json>& devices, const nlohmann::json& evidence) {
     std::optional<Failure> failure = failure_;
     if (!failure && values.empty())
       failure = Failure{kernels::Outcome::failed, fmt::format("the benchmark gave no value of {}", metric), false};
@@ -308,9 +314,11 @@ void CaseRun::report(int repetitions) {
                                  {"evidence", evidence},
                                  {"virtual", is_virtual(session_.platform)}});
   };
-  print(benchmark.metric, benchmark.unit, headline, device_values(calls, headline));
+  print(benchmark.metric, benchmark.unit, headline, device_values(calls, headline), evidence);
+  nlohmann::json beside = evidence;
+  beside.erase("series");  // long, and the same for all metrics of the case
   for (const auto& [metric, unit] : benchmark.also)
-    print(metric, unit, also_samples(metric, calls), device_values({}, {}));
+    print(metric, unit, also_samples(metric, calls), device_values({}, {}), beside);
 }
 
 }  // namespace claimcheck::bench

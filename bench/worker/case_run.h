@@ -23,6 +23,8 @@ struct Session {
   const WorkerOptions& options;
   Events& events;
   std::shared_ptr<kernels::Group> group = {};  // of all ranks, for the cases that want one
+  std::shared_ptr<void> kept = {};             // Setting::kept, of `kept_by`
+  const Benchmark* kept_by = nullptr;
   int measured = 0;
 };
 

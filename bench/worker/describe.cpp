@@ -46,6 +46,7 @@ nlohmann::json describe(const ListedCase& listed) {
                           {"summary", benchmark.summary},
                           {"priority", benchmark.priority},
                           {"quick", benchmark.quick && listed.chosen.quick},
+                          {"soak", benchmark.soak},
                           {"setup_seconds", listed.chosen.setup_seconds.value_or(benchmark.setup_seconds)},
                           {"iteration_seconds", listed.chosen.iteration_seconds.value_or(benchmark.iteration_seconds)},
                           {"also", std::move(also)}};

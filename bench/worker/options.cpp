@@ -102,7 +102,7 @@ void read_google_flags(WorkerOptions& options, const std::string& program, const
     } else if (name == "--benchmark_repetitions") {
       int count = 0;
       if (std::from_chars(value.data(), value.data() + value.size(), count).ec == std::errc{} && count > 0)
-        options.repetitions = count;
+        options.repetitions = options.benchmarks.repetitions = count;
     } else if (name == "--benchmark_list_tests") {
       options.list_only = value.empty() || value == "true" || value == "1" || value == "yes";
     } else if (name == "--benchmark_format") {
@@ -149,6 +149,12 @@ WorkerOptions parse_options(int argc, char** argv) {
   app.add_option("--deadline", limits.deadline_seconds, "Longest wait for the device")
       ->option_text("SECONDS [60]")
       ->check(CLI::PositiveNumber);
+  app.add_option("--soak-seconds", limits.soak_seconds, "How long a soak lasts")
+      ->option_text("SECONDS [60]")
+      ->check(CLI::Range(1.0, 30 * 86400.0));
+  app.add_option("--soak-segment", limits.soak_segment_seconds, "Part of a soak that is reported by itself")
+      ->option_text("SECONDS [60]")
+      ->check(CLI::Range(0.5, 86400.0));
   app.add_option("--threads", options.platform.threads, "CPU cores to use, all by default")
       ->option_text("N")
       ->check(CLI::PositiveNumber);

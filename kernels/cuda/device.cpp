@@ -67,6 +67,7 @@ class CudaDevice final : public Device {
 
   const DeviceFacts& facts() const override { return gpu_.facts; }
   std::unique_ptr<Watch> watch() override { return make_watch(gpu_); }
+  Facts sense() override { return gpu_.sensors == nullptr ? Facts{} : gpu_.sensors->sample(); }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CudaStream>(gpu_.ordinal); }
   std::unique_ptr<Timer> make_timer() override { return cuda::make_timer(gpu_.ordinal); }
   std::unique_ptr<Buffer> allocate(std::size_t size_bytes, Placement placement) override;
@@ -74,6 +75,7 @@ class CudaDevice final : public Device {
   void upload(Stream& stream, Slice target, std::span<const std::byte> source) override;
   void download(Stream& stream, std::span<std::byte> target, Slice source) override;
   void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) override;
+  void compare(Stream& stream, Slice a, Slice b, Slice count) override;
   std::unique_ptr<Gemm> make_gemm(DataType type, const GemmShape& shape) override {
     return cuda::make_gemm(gpu_, type, shape);
   }
@@ -160,6 +162,18 @@ void CudaDevice::memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, S
   if (kernel != MemoryKernel::read)
     return launch_memory(launch_on(stream), kernel, arrays.a, arrays.b, arrays.c, scalar, arrays.bytes);
   launch_sum(launch_on(stream), arrays.a, arrays.bytes, cuda(stream).scratch(sum_scratch_bytes()), arrays.c);
+}
+
+void CudaDevice::compare(Stream& stream, Slice a, Slice b, Slice count) {
+  if (a.size_bytes != b.size_bytes || a.size_bytes % 16 != 0 || count.size_bytes < sizeof(double))
+    throw mistake(
+        fmt::format("{} and {} bytes cannot be compared into {}: expected equal multiples of 16 bytes, and "
+                    "room for one double",
+                    a.size_bytes, b.size_bytes, count.size_bytes));
+  const Current current(gpu_.ordinal);
+  launch_compare(launch_on(stream), address_of(a, "the first slice to compare"),
+                 address_of(b, "the second slice to compare"), a.size_bytes, cuda(stream).scratch(sum_scratch_bytes()),
+                 address_of(count, "the count of differences", sizeof(double)));
 }
 
 void CudaDevice::copy(Stream& stream, Slice target, Slice source, CopyEngine engine) {

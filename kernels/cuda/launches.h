@@ -32,6 +32,9 @@ void launch_memory(const Launch& launch, MemoryKernel kernel, const void* a, con
 std::size_t sum_scratch_bytes();
 void launch_sum(const Launch& launch, const void* array, std::size_t bytes, void* scratch, void* result);
 
+// With the same scratch.
+void launch_compare(const Launch& launch, const void* a, const void* b, std::size_t bytes, void* scratch, void* count);
+
 void launch_copy(const Launch& launch, void* target, const void* source, std::size_t bytes);
 
 void launch_chase(const Launch& launch, const void* list, std::int64_t loads, void* last);

@@ -43,6 +43,18 @@ void launch_memory(const Launch& launch, MemoryKernel kernel, const void* a, con
 // The partial sums, and behind them the counter of blocks that have ended.
 std::size_t sum_scratch_bytes() { return most_partial_sums * sizeof(double) + sizeof(double); }
 
+void launch_compare(const Launch& launch, const void* a, const void* b, std::size_t bytes, void* scratch, void* count) {
+  const std::uint64_t pairs = bytes / sizeof(ulonglong2);
+  constexpr std::uint64_t tile = memory_threads * memory_unroll;
+  const std::uint64_t parts = std::min<std::uint64_t>((pairs + tile - 1) / tile, most_partial_sums);
+  auto* const partial_sums = static_cast<double*>(scratch);
+  auto* const arrivals = reinterpret_cast<unsigned*>(partial_sums + most_partial_sums);
+  count_differences<<<resident_blocks(launch, count_differences, memory_threads, parts), memory_threads, 0,
+                      launch.stream>>>(static_cast<const ulonglong2*>(a), static_cast<const ulonglong2*>(b), pairs,
+                                       partial_sums, arrivals, static_cast<double*>(count));
+  check(cudaGetLastError());
+}
+
 void launch_sum(const Launch& launch, const void* array, std::size_t bytes, void* scratch, void* result) {
   const std::uint64_t count = bytes / sizeof(double2);
   constexpr std::uint64_t tile = memory_threads * read_unroll;

@@ -103,4 +103,35 @@ __global__ void __launch_bounds__(memory_threads, memory_blocks)
   if (threadIdx.x == 0) *result = of_all;
 }
 
+// How many 8-byte words of two arrays differ, summed as memory_sum does it. `count` is in pairs of words.
+__global__ void __launch_bounds__(memory_threads, memory_blocks)
+    count_differences(const ulonglong2* __restrict__ a, const ulonglong2* __restrict__ b, std::uint64_t count,
+                      double* partial_sums, unsigned* arrivals, double* result) {
+  constexpr std::uint64_t tile = memory_threads * memory_unroll;
+  double mine = 0;
+  for (std::uint64_t first = blockIdx.x * tile; first < count; first += gridDim.x * tile) {
+#pragma unroll
+    for (int u = 0; u < memory_unroll; ++u) {
+      const std::uint64_t i = first + threadIdx.x + u * memory_threads;
+      if (i >= count) break;
+      const ulonglong2 x = a[i];
+      const ulonglong2 y = b[i];
+      mine += (x.x != y.x ? 1 : 0) + (x.y != y.y ? 1 : 0);
+    }
+  }
+  const double of_block = block_sum(mine);
+
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    partial_sums[blockIdx.x] = of_block;
+    is_last = arrive_last(arrivals, gridDim.x);
+  }
+  __syncthreads();
+  if (!is_last) return;
+  double of_all = 0;
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += memory_threads) of_all += load_written_by_others(partial_sums + i);
+  of_all = block_sum(of_all);
+  if (threadIdx.x == 0) *result = of_all;
+}
+
 }  // namespace claimcheck::kernels::cuda

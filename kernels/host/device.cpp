@@ -157,6 +157,8 @@ HostDevice::HostDevice(DeviceFacts facts, std::vector<int> cores, std::vector<in
 
 std::unique_ptr<Watch> HostDevice::watch() { return watch_cores(cores_, whole_machine_); }
 
+Facts HostDevice::sense() { return sense_cores(cores_, whole_machine_); }
+
 std::unique_ptr<Stream> HostDevice::make_stream() { return std::make_unique<HostStream>(); }
 
 std::unique_ptr<Timer> HostDevice::make_timer() { return std::make_unique<HostTimer>(); }
@@ -209,6 +211,28 @@ void HostDevice::memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, S
   const std::size_t moved = arrays.count * sizeof(double) * static_cast<std::size_t>(arrays_moved(kernel));
   host(stream).enqueue([team = team_, kernel, arrays, scalar, bypass = past_caches(moved)](const std::stop_token&) {
     run_memory_kernel(*team, kernel, arrays, scalar, bypass);
+  });
+}
+
+void HostDevice::compare(Stream& stream, Slice a, Slice b, Slice count) {
+  if (a.size_bytes != b.size_bytes || a.size_bytes % 16 != 0 || count.size_bytes < sizeof(double))
+    throw mistake(
+        fmt::format("{} and {} bytes cannot be compared into {}: expected equal multiples of 16 bytes, and "
+                    "room for one double",
+                    a.size_bytes, b.size_bytes, count.size_bytes));
+  host(stream).enqueue([team = team_, one = region_of(a, "the first slice to compare"),
+                        other = region_of(b, "the second slice to compare"),
+                        result = region_of(count, "the count of differences")](const std::stop_token&) {
+    std::vector<std::size_t> parts(static_cast<std::size_t>(team->size()));
+    team->run([&](int thread) {
+      const Share share = share_of(one.size_bytes / sizeof(std::uint64_t), thread, team->size(), page_doubles);
+      const auto* const x = one.as<const std::uint64_t>() + share.first;
+      const auto* const y = other.as<const std::uint64_t>() + share.first;
+      std::size_t differ = 0;
+      for (std::size_t i = 0; i < share.count; ++i) differ += x[i] != y[i] ? 1 : 0;
+      parts[static_cast<std::size_t>(thread)] = differ;
+    });
+    *result.as<double>() = static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
   });
 }
 

@@ -23,6 +23,7 @@ class HostDevice final : public Device {
 
   const DeviceFacts& facts() const override { return facts_; }
   std::unique_ptr<Watch> watch() override;
+  Facts sense() override;
   std::unique_ptr<Stream> make_stream() override;
   std::unique_ptr<Timer> make_timer() override;
   std::unique_ptr<Buffer> allocate(std::size_t size_bytes, Placement placement) override;
@@ -30,6 +31,7 @@ class HostDevice final : public Device {
   void upload(Stream& stream, Slice target, std::span<const std::byte> source) override;
   void download(Stream& stream, std::span<std::byte> target, Slice source) override;
   void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) override;
+  void compare(Stream& stream, Slice a, Slice b, Slice count) override;
   std::unique_ptr<Gemm> make_gemm(DataType type, const GemmShape& shape) override;
   void copy(Stream& stream, Slice target, Slice source, CopyEngine engine) override;
   std::unique_ptr<Neural> make_neural() override;

@@ -213,6 +213,16 @@ class HostWatch final : public Watch {
 
 }  // namespace
 
+Facts sense_cores(const std::vector<int>& cores, bool whole_machine, const fs::path& root) {
+  std::vector<double> temperatures_c;
+  if (whole_machine)
+    for (const fs::path& sensor : temperature_sensors(root))
+      if (const auto millidegrees = first_number(sensor))
+        temperatures_c.push_back(static_cast<double>(*millidegrees) / 1e3);
+  return {{"cpu_clock_mhz", fact_of(Clocks(root, cores).read())},
+          {"package_temperature_c", fact_of(extreme(temperatures_c, true))}};
+}
+
 std::unique_ptr<Watch> watch_cores(std::vector<int> cores, bool whole_machine, const fs::path& root) {
   return std::make_unique<HostWatch>(std::move(cores), whole_machine, root);
 }

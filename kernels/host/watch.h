@@ -13,4 +13,7 @@ namespace claimcheck::kernels::host {
 // only the counters of `cores` are read, at the start and at the end.
 std::unique_ptr<Watch> watch_cores(std::vector<int> cores, bool whole_machine, const std::filesystem::path& root = "/");
 
+// Clock and temperature now; reads few files.
+Facts sense_cores(const std::vector<int>& cores, bool whole_machine, const std::filesystem::path& root = "/");
+
 }  // namespace claimcheck::kernels::host

@@ -158,6 +158,7 @@ class FakeDevice final : public kernels::Device {
   void memory(kernels::Stream&, kernels::MemoryKernel, Slice, Slice, Slice, double) override {
     throw kernels::unsupported("not part of this fake");
   }
+  void compare(kernels::Stream&, Slice, Slice, Slice) override { throw kernels::unsupported("not part of this fake"); }
   std::unique_ptr<kernels::Gemm> make_gemm(DataType, const kernels::GemmShape&) override {
     throw kernels::unsupported("not part of this fake");
   }
