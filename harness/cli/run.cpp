@@ -20,6 +20,9 @@ void add_measuring_options(CLI::App& command, MeasureSettings& measure) {
   command.add_option("--budget", measure.budget, "Longest time of the run; what does not fit is left out")
       ->type_name("DURATION")
       ->group("Measuring");
+  command.add_option("--duration", measure.duration, "How long a soak lasts: 90s, 30m, 2h [10m]")
+      ->type_name("DURATION")
+      ->group("Measuring");
   command.add_option("--only", measure.only, "Benchmarks to measure: id, family or metric, * and ? match")
       ->type_name("PATTERN")
       ->delimiter(',')

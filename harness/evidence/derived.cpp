@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/evidence/bus_limit.h"
+#include "harness/evidence/soak.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
@@ -74,6 +75,7 @@ void derive(Document& document, const Catalog& catalog) {
       document.measurements.insert(document.measurements.begin() + static_cast<std::ptrdiff_t>(i), std::move(*mfu));
     }
   }
+  for (Measurement& kept : retentions(document)) document.measurements.push_back(std::move(kept));
 }
 
 }  // namespace claimcheck

@@ -11,6 +11,7 @@
 #include "harness/judge/numeric.h"
 #include "harness/judge/physics.h"
 #include "harness/judge/scaling.h"
+#include "harness/judge/soak.h"
 #include "harness/judge/transport_verdict.h"
 #include "harness/report/quantity.h"
 
@@ -111,6 +112,7 @@ std::vector<Verdict> all_verdicts(const Document& document, const std::vector<Cl
   std::vector<Verdict> verdicts = judge(document, claims, catalog);
   for (Verdict& verdict : expected_verdicts(document, catalog)) verdicts.push_back(std::move(verdict));
   for (Verdict& verdict : scaling_verdicts(document)) verdicts.push_back(std::move(verdict));
+  for (Verdict& verdict : soak_verdicts(document)) verdicts.push_back(std::move(verdict));
   for (Verdict& verdict : physics_verdicts(document, verdicts, catalog)) verdicts.push_back(std::move(verdict));
   return verdicts;
 }

@@ -60,6 +60,9 @@ std::string render_text(const Document& original, const ReportOptions& options) 
   if (const std::string scaling = report::scaling_text(document, options); !scaling.empty()) {
     section(out, paint("SCALING", Colour::strong, options.colour) + '\n' + scaling);
   }
+  if (const std::string soak = report::soak_text(document, options); !soak.empty()) {
+    section(out, paint("SOAK", Colour::strong, options.colour) + '\n' + soak);
+  }
   if (const std::string links = report::links_text(document, options); !links.empty()) {
     section(out, paint("LINKS", Colour::strong, options.colour) + '\n' + links);
   }

@@ -16,6 +16,9 @@ std::string measurements_text(const Document& document, const ReportOptions& opt
 // What is left of the speed of one when several work at once: one row for each number of ranks, with the slowest named.
 std::string scaling_text(const Document& document, const ReportOptions& options);
 
+// A soak: what each device kept from the first minute to the last.
+std::string soak_text(const Document& document, const ReportOptions& options);
+
 // What lies between the devices: the matrix of each pair's rate, and the all-reduce by size.
 std::string links_text(const Document& document, const ReportOptions& options);
 

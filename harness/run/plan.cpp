@@ -14,12 +14,13 @@
 namespace claimcheck {
 namespace {
 
-// quick answers within about a minute of measuring; standard gives narrower intervals and all sizes; soak repeats long
-// enough for heat and power limits to show.
+// quick answers within about a minute of measuring; standard gives narrower intervals and all sizes; soak loads
+// everything at once for as long as it takes heat and power limits to show. What lasts there sets the length of its
+// repetitions itself.
 constexpr std::array<Profile, 3> profiles{{
-    {"quick", 6, 0.15, true},
-    {"standard", 10, 0.5, false},
-    {"soak", 30, 2.0, false},
+    {"quick", 6, 0.15, true, false},
+    {"standard", 10, 0.5, false, false},
+    {"soak", 10, 0.05, false, true},
 }};
 
 template <class T>
@@ -56,6 +57,10 @@ std::vector<PlannedCase> chosen(const std::vector<BenchmarkCase>& cases, const P
     }
     if (!wanted) continue;
     // Somebody who asks for a benchmark by name gets it, whatever the profile.
+    if (request.only.empty() && request.soak != what.soak) {
+      plan.left_out.emplace_back(what.id, what.soak ? "--profile soak measures it" : "not part of the soak profile");
+      continue;
+    }
     if (request.only.empty() && request.only_quick && !what.quick) {
       plan.left_out.emplace_back(what.id, "not part of the quick profile; --profile standard measures it");
       continue;
@@ -132,6 +137,7 @@ std::vector<BenchmarkCase> cases_from_description(const nlohmann::json& descript
     what.unsupported = field<std::string>(object, where, "unsupported", {}, false);
     what.priority = field<int>(object, where, "priority", 2, false);
     what.quick = field<bool>(object, where, "quick", true, false);
+    what.soak = field<bool>(object, where, "soak", false, false);
     what.setup_seconds = field<double>(object, where, "setup_seconds", 1, false);
     what.iteration_seconds = field<double>(object, where, "iteration_seconds", 0, false);
     if (const auto also = object.find("also"); also != object.end() && also->is_array()) {
@@ -173,6 +179,11 @@ Plan make_plan(const std::vector<BenchmarkCase>& cases, const PlanRequest& reque
                    [](const PlannedCase& a, const PlannedCase& b) { return a.what.priority < b.what.priority; });
   plan.estimated_seconds = estimate_all(plan.cases, plan.repetitions, plan.min_time_seconds);
   if (!request.budget_seconds || plan.estimated_seconds <= *request.budget_seconds) return plan;
+  if (request.soak) {
+    throw UserError(
+        fmt::format("--budget {}: the soak takes about {}; give a shorter --duration, or leave --budget out",
+                    duration_text(*request.budget_seconds), duration_text(plan.estimated_seconds)));
+  }
 
   const double longest = plan.min_time_seconds;
   for (double shorter = longest;

@@ -23,6 +23,7 @@ struct BenchmarkCase {
   std::string unsupported;  // why it cannot run here, empty when it can
   int priority = 2;         // 1 is measured first and left out last
   bool quick = true;
+  bool soak = false;  // of the soak profile, and of no other
   double setup_seconds = 0;
   double iteration_seconds = 0;
   std::vector<std::pair<std::string, std::string>> also;  // metric, unit
@@ -36,6 +37,7 @@ struct Profile {
   int repetitions;
   double min_time_seconds;  // of one repetition
   bool only_quick;
+  bool soak;  // only what is made to last; as long as --duration says
 };
 
 // quick, standard, soak; nullptr when unknown.
@@ -46,6 +48,7 @@ struct PlanRequest {
   int repetitions = 6;
   double min_time_seconds = 0.15;
   bool only_quick = true;
+  bool soak = false;
   std::vector<std::string> only;  // shell patterns on id, benchmark or metric; empty: all
   std::optional<double> budget_seconds;
 };
@@ -67,7 +70,8 @@ struct Plan {
 double estimate_seconds(const BenchmarkCase& what, int repetitions, double min_time_seconds);
 
 // With a budget: first shorter repetitions (not below min_time_floor), then cases are left out, lowest priority and
-// longest first. Throws UserError when a pattern matches nothing (naming the nearest) or no case fits the budget.
+// longest first. Throws UserError when a pattern matches nothing (naming the nearest) or no case fits the budget, and
+// when a soak does not fit whole: half of one would answer another question.
 Plan make_plan(const std::vector<BenchmarkCase>& cases, const PlanRequest& request);
 
 // For the journal: everything a later --resume needs. plan_from throws std::invalid_argument.

@@ -33,6 +33,16 @@ PlanRequest plan_request(const MeasureSettings& settings) {
   request.repetitions = settings.repetitions.value_or(profile->repetitions);
   request.min_time_seconds = settings.min_time_seconds.value_or(profile->min_time_seconds);
   request.only_quick = profile->only_quick;
+  request.soak = profile->soak;
+  if (!settings.duration.empty()) {
+    if (!profile->soak)
+      throw UserError(fmt::format(
+          "--duration {}: only a soak lasts as long as you say; add --profile soak, or limit this one with --budget",
+          settings.duration));
+    constexpr double shortest_soak_seconds = 1;
+    if (parse_duration(settings.duration, "--duration") < shortest_soak_seconds)
+      throw UserError(fmt::format("--duration {}: expected 1 s at least", settings.duration));
+  }
   request.only = settings.only;
   if (!settings.budget.empty()) request.budget_seconds = parse_duration(settings.budget, "--budget");
   return request;

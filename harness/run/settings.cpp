@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/error.h"
+#include "harness/run/plan.h"
 
 namespace claimcheck {
 namespace {
@@ -47,6 +48,7 @@ class Reader {
 nlohmann::json to_json(const MeasureSettings& settings) {
   return {{"profile", settings.profile},
           {"budget", settings.budget},
+          {"duration", settings.duration},
           {"only", settings.only},
           {"device", settings.device},
           {"worker", settings.worker},
@@ -76,6 +78,7 @@ MeasureSettings measure_settings_from(const nlohmann::json& value) {
   MeasureSettings settings;
   reader.read("profile", settings.profile);
   reader.read("budget", settings.budget);
+  reader.read("duration", settings.duration);
   reader.read("only", settings.only);
   reader.read("device", settings.device);
   reader.read("worker", settings.worker);
@@ -114,6 +117,10 @@ std::vector<std::string> worker_options(const MeasureSettings& settings) {
   if (settings.max_gemm) options.push_back(fmt::format("--max-gemm={}", *settings.max_gemm));
   if (settings.file_bytes) options.push_back(fmt::format("--file-bytes={}", *settings.file_bytes));
   if (settings.threads) options.push_back(fmt::format("--threads={}", *settings.threads));
+  if (const Profile* profile = find_profile(settings.profile); profile != nullptr && profile->soak) {
+    const double seconds = parse_duration(settings.duration.empty() ? default_soak : settings.duration, "--duration");
+    options.push_back(fmt::format("--soak-seconds={}", seconds));
+  }
   if (!settings.checkpoint_dir.empty()) options.push_back("--checkpoint-dir=" + settings.checkpoint_dir);
   options.insert(options.end(), settings.worker_options.begin(), settings.worker_options.end());
   return options;

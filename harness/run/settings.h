@@ -14,7 +14,8 @@ namespace claimcheck {
 // Decides what is measured and how. Unset numbers: the profile's, or the worker's own choice.
 struct MeasureSettings {
   std::string profile = "quick";
-  std::string budget;  // "5m"; empty: none
+  std::string budget;    // "5m"; empty: none
+  std::string duration;  // of a soak, "30m"; empty: default_soak
   std::vector<std::string> only;
   std::string device = "auto";
   std::string worker;  // path of the worker program
@@ -32,6 +33,8 @@ struct MeasureSettings {
   std::string checkpoint_dir;               // empty: checkpoints go to `scratch` only
   std::vector<std::string> worker_options;  // passed on as they are (tests)
 };
+
+inline constexpr const char* default_soak = "10m";
 
 // Decides how it is judged and priced; can be changed on --resume.
 struct JudgeSettings {
@@ -62,7 +65,7 @@ nlohmann::json to_json(const JudgeSettings& settings);
 MeasureSettings measure_settings_from(const nlohmann::json& value);
 JudgeSettings judge_settings_from(const nlohmann::json& value);
 
-// Options of the worker that decide its cases and sizes.
+// Options of the worker that decide its cases and sizes. Throws UserError when `duration` is no duration.
 std::vector<std::string> worker_options(const MeasureSettings& settings);
 
 }  // namespace claimcheck

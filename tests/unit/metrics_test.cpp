@@ -38,6 +38,7 @@ TEST(metrics, the_unit_is_what_the_key_ends_with) {
       {".iops", "IOPS"},
       {".efficiency", "1"},
       {".share", "1"},
+      {".retention", "1"},
       {".mfu", "1"},
       {".seconds", "s"},
       {".tokens_per_second", "tokens/s"},
@@ -51,8 +52,8 @@ TEST(metrics, the_unit_is_what_the_key_ends_with) {
     EXPECT_EQ(metric.unit, unit) << metric.key;
     const bool time = unit == "us" || unit == "ns" || unit == "s";
     EXPECT_EQ(metric.better == Better::lower, time || metric.key.ends_with(".share")) << metric.key;
-    // Of efficiencies the worst speaks, of rates and what is made of one the best.
-    const bool worst = unit == "1" && !metric.key.ends_with(".mfu");
+    // Of efficiencies the worst speaks, and of a soak's minutes; of rates and what is made of one the best.
+    const bool worst = (unit == "1" && !metric.key.ends_with(".mfu")) || metric.key.starts_with("soak.");
     EXPECT_EQ(metric.select == Select::min, time || worst) << metric.key;
   }
 }

@@ -53,6 +53,34 @@ TEST(Plan, QuickLeavesOutTheRestAndSaysSo) {
   EXPECT_EQ(plan.left_out[0].first, "storage.read");
 }
 
+TEST(Plan, ASoakIsAllOfItsProfileAndOfNoOther) {
+  std::vector<BenchmarkCase> cases = four();
+  for (const char* id : {"soak/segment:1", "soak/segment:2"}) {
+    cases.push_back(make_case(id, 1, false, 60));
+    cases.back().soak = true;
+  }
+  const Plan quick = make_plan(cases, {});
+  EXPECT_THAT(ids(quick), testing::ElementsAre("memory.triad", "gemm.fp32/n:512", "memory.copy"));
+  ASSERT_EQ(quick.left_out.size(), 3u);
+  EXPECT_THAT(quick.left_out[1].second, HasSubstr("--profile soak"));
+
+  PlanRequest request;
+  request.soak = true;
+  request.only_quick = false;
+  request.repetitions = 10;
+  request.min_time_seconds = 0.05;
+  const Plan soak = make_plan(cases, request);
+  EXPECT_THAT(ids(soak), testing::ElementsAre("soak/segment:1", "soak/segment:2"));
+  EXPECT_NEAR(soak.estimated_seconds, 2 * (60 + 0.05 * 12.5), 1e-9);  // nearly as long as it was asked to last
+
+  request.budget_seconds = 100;  // a soak is not cut
+  EXPECT_THAT(error_of([&] { make_plan(cases, request); }), HasSubstr("the soak takes about 2 min"));
+
+  PlanRequest named;  // under any profile, when asked for by name
+  named.only = {"soak"};
+  EXPECT_THAT(ids(make_plan(cases, named)), testing::ElementsAre("soak/segment:1", "soak/segment:2"));
+}
+
 TEST(Plan, PatternsByIdFamilyMetricAndGlob) {
   PlanRequest request;
   request.only = {"gemm.*"};

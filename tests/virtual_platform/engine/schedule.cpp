@@ -223,7 +223,9 @@ void Scheduler::time(const OperationPointer& operation, double start) {
   }
   if (work.footprint) note_writes(work.footprint->writes);
   timing_ = operation.get();
-  const double seconds = work.seconds ? work.seconds(start) * device(operation->device).gpu->slowdown : 0;
+  const bool slow = operation->fault != nullptr && operation->fault->kind == "slow";
+  const double times = device(operation->device).gpu->slowdown * (slow ? operation->fault->times : 1);
+  const double seconds = work.seconds ? work.seconds(start) * times : 0;
   timing_ = nullptr;
   for (const Flow& flow : work.flows) {
     double& until = busy_until(flow);

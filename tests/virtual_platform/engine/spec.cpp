@@ -214,9 +214,10 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("at", fault.at);
   fields.read("and_later", fault.and_later);
   fields.read("stays", fault.stays);
+  fields.read("times", fault.times);
   fields.read("everywhere", fault.everywhere);
   fields.finish();
-  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed"},
+  expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed", "slow"},
                 pointer + "/kind");
   expect_one_of(fault.operation, {"copy", "kernel", "gemm", "collective", "nccl"}, pointer + "/operation");
   return fault;

@@ -130,7 +130,8 @@ struct Nodes {
 
 // An operation goes wrong. Operations are counted from 1, of those this fault looks at.
 struct OperationFault {
-  // "flipped_bit", "hang", "lost", "ecc", "error", "killed" (the process, by SIGKILL); of "nccl": "async_error"
+  // "flipped_bit", "hang", "lost", "ecc", "error", "killed" (the process, by SIGKILL), "slow" (it takes `times` as
+  // long); of "nccl": "async_error"
   std::string kind;
   std::string operation;  // "copy", "kernel", "gemm", "collective" (on the GPU), "nccl" (a call that enqueues one)
   std::string name;       // only those whose name has this in it: of a kernel, a NCCL call; empty: all
@@ -139,6 +140,7 @@ struct OperationFault {
   std::int64_t at = 1;
   bool and_later = false;   // that one and all after it
   bool stays = false;       // of "lost" and "ecc": in processes that start later as well, see gone_file()
+  double times = 2;         // of "slow"
   bool everywhere = false;  // a flipped bit in every 8 bytes written; else one in the middle
 };
 
