@@ -299,7 +299,7 @@ void CaseRun::report(int repetitions) {
                                         repetitions_of(own_calls_, static_cast<std::size_t>(repetitions))));
 
   const auto print = [&](const std::string& metric, const std::string& unit, const std::vector<double>& values,
-                         const std::vector<nlohmann::json>& devices, const nlohmann::json& evidence) {
+                         const std::vector<nlohmann::json>& devices, const nlohmann::json& with) {
     std::optional<Failure> failure = failure_;
     if (!failure && values.empty())
       failure = Failure{kernels::Outcome::failed, fmt::format("the benchmark gave no value of {}", metric), false};
@@ -311,7 +311,7 @@ void CaseRun::report(int repetitions) {
                                  {"samples", values},
                                  {"conditions", conditions(metric, repetitions)},
                                  {"devices", devices},
-                                 {"evidence", evidence},
+                                 {"evidence", with},
                                  {"virtual", is_virtual(session_.platform)}});
   };
   print(benchmark.metric, benchmark.unit, headline, device_values(calls, headline), evidence);
