@@ -31,6 +31,8 @@ void add_catalog(CLI::App& app, Global& global);
 void add_catalog_claims(CLI::App& catalog, Global& global);
 void add_catalog_coverage(CLI::App& catalog, Global& global);
 void add_explain(CLI::App& app, Global& global);
+void add_manual(CLI::App& app, Global& global);              // of all commands added before or after it
+void add_completion(CLI::App& app, Global& global);          // likewise
 void add_catalog_import(CLI::App& catalog, Global& global);  // below add_catalog()
 
 std::string today();  // by the clock, UTC: "2026-11-30"

@@ -54,6 +54,8 @@ int main(int argc, char** argv) {
   cli::add_report(app, global);
   cli::add_catalog(app, global);
   cli::add_explain(app, global);
+  cli::add_manual(app, global);
+  cli::add_completion(app, global);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
