@@ -30,6 +30,15 @@ def pairs():
     return made | {"evidence": {"matrix_gbps": row}}
 
 
+def soak(number, rates):
+    """One minute of two devices, six samples."""
+    made = measurement(f"soak/segment:{number}", "soak.gemm.tflops", "TFLOPS", min(rates), rates)
+    made["conditions"] |= {"segment": number, "segments": 2, "segment_seconds": 60.0, "method": "soak/1"}
+    devices = [{"index": i, "tflops": [rate] * 6, "power_w": [690 - 10 * i] * 6, "sm_clock_mhz": [None] * 6}
+               for i, rate in enumerate(rates)]
+    return made | {"evidence": {"series": {"seconds": [10, 20, 30, 40, 50, 60], "devices": devices}}}
+
+
 class Page(CommandTest):
     @classmethod
     def setUpClass(cls):
@@ -44,6 +53,7 @@ class Page(CommandTest):
         gemm = measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 612, [741, 742, 740, 741, 739, 612, 742, 741])
         read = measurement("memory.read", "memory.read.gbps", "GB/s", 3121, [3121] * 8)
         document = p5([gemm, read, pairs(), scaling(2, 0.97), scaling(8, 0.9),
+                       soak(1, [700, 701]), soak(2, [700, 600]),
                        *(collective(*point) for point in SIZES.items())])
         document["findings"].append({"id": "made.up", "severity": "warning", "text": f"evil {EVIL}", "next_step": EVIL,
                                      "evidence": {}})
@@ -91,7 +101,7 @@ class Page(CommandTest):
 
     def test_the_right_numbers_are_in_tables_and_charts(self):
         page = self.browser.open(self.page)
-        self.assertEqual(page.run("return document.documentElement.dataset.drawn"), "5")
+        self.assertEqual(page.run("return document.documentElement.dataset.drawn"), "7")
         table, drawn = self.numbers(page, "flops")
         self.assertEqual(table["bf16"][:2], [612, 989])
         self.assertEqual(table, drawn)
@@ -104,6 +114,11 @@ class Page(CommandTest):
         self.assertAlmostEqual(drawn["GPU 5"][0], 61200 / 742)
         table, _ = self.numbers(page, "scaling")
         self.assertEqual(table, {"2": [0.97], "8": [0.9]})
+        table, drawn = self.numbers(page, "soak-1-tflops")
+        self.assertEqual(table, {str(10 * i): [700, 701 if i <= 6 else 600] for i in range(1, 13)})
+        self.assertEqual(table, drawn)
+        table, _ = self.numbers(page, "soak-1-power_w")
+        self.assertEqual(table["120"], [690, 680])
         table, _ = self.numbers(page, "cost")
         here = self.document["cost"]["results"][0]["per_eflop"]
         self.assertAlmostEqual(table["this result, as quoted"][0], here)

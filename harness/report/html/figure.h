@@ -36,6 +36,8 @@ nlohmann::json figure_json(const Figure& figure);
 // the document has numbers for.
 std::vector<Figure> figures_of(const Document& document, const ReportOptions& options);
 
+std::vector<Figure> soak_figures(const Document& document);
+
 // The matrices of pairs as coloured tables; empty when there are none.
 std::string heat_maps_html(const Document& document);
 

@@ -230,6 +230,10 @@ std::vector<Figure> figures_of(const Document& document, const ReportOptions& op
     const bool shows = figure.labels.size() >= (figure.id == "flops" || figure.id == "cost" ? 1 : least_points);
     if (shows && !figure.series.empty()) figures.push_back(std::move(figure));
   }
+  for (Figure& figure : soak_figures(document)) {
+    drop_empty(figure);
+    if (!figure.series.empty()) figures.push_back(std::move(figure));
+  }
   return figures;
 }
 

@@ -12,7 +12,7 @@
     const colour = palette()[index % palette().length];
     const values = series.values.map((value) => (value === null ? null : value * figure.factor));
     const common = { label: series.name, data: values, borderColor: colour, backgroundColor: colour };
-    if (series.look === "line") return { ...common, type: "line", spanGaps: true, tension: 0, borderWidth: 2, pointRadius: 3 };
+    if (series.look === "line") return { ...common, type: "line", spanGaps: true, tension: 0, borderWidth: 2, pointRadius: values.length > 40 ? 0 : 3 };
     if (series.look === "mark") {
       return { ...common, type: "line", showLine: false, pointStyle: marks[series.name] || "triangle", pointRadius: 8, borderWidth: 3, order: -1 };
     }
