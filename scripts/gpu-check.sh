@@ -7,7 +7,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:-gpu-check}
-bin=$here/../bin
+bin=$here/../../../bin # of an installed tree: share/claimcheck/scripts
 for build in release dev; do [[ -x $bin/claimcheck ]] || bin=$here/../build/$build/bin; done
 [[ -x $bin/claimcheck && -x $bin/claimcheck-bench-cuda ]] ||
   { echo "gpu-check: no claimcheck with a CUDA worker beside $here; build it, or unpack a package" >&2; exit 3; }

@@ -34,6 +34,7 @@ missing() {
   /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("jsonschema") is None)' 2>/dev/null ||
     echo python3-jsonschema
   /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml
+  command -v patchelf >/dev/null || echo patchelf # of packages
   # Ubuntu has Chromium only as a snap, which needs a session: its tests of the page are skipped there.
   if ! grep -qx ID=ubuntu /etc/os-release 2>/dev/null; then
     command -v chromium >/dev/null || echo chromium

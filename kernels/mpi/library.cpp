@@ -32,8 +32,10 @@ std::string describe(const Launch& launch) {
 const ClaimcheckMpi& load_mpi(const Launch& launch) {
   std::error_code ignored;
   const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  // Beside the worker as built; installed, the worker is in bin/ or in libexec/claimcheck/.
   std::filesystem::path path = beside / file_name;
-  if (!std::filesystem::exists(path, ignored)) path = beside.parent_path() / "lib" / file_name;
+  for (const std::filesystem::path& prefix : {beside.parent_path(), beside.parent_path().parent_path()})
+    if (!std::filesystem::exists(path, ignored)) path = prefix / "lib/claimcheck" / file_name;
   if (!std::filesystem::exists(path, ignored))
     refuse(launch, fmt::format("this worker has no MPI: {} is not in {}", file_name, beside.string()),
            "build it where Open MPI's headers are (Debian: libopenmpi-dev), or start one process without a launcher");

@@ -1,4 +1,4 @@
-// Finds and loads libclaimcheck_mpi.so, which lies beside the worker or in ../lib.
+// Finds and loads libclaimcheck_mpi.so, which lies beside the worker or in lib/claimcheck of where it is installed.
 #pragma once
 
 #include "kernels/launch.h"
