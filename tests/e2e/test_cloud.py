@@ -270,11 +270,15 @@ class Installed(CommandTest):
             shutil.copy(source.resolve(), target)
 
     def inside(self, root, *command):
-        program = ["chroot", str(root), "/usr/bin/" + command[0], *command[1:]]
-        if os.geteuid() != 0:
-            program = ["unshare", "--map-root-user", "--", *program]
-        return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120, cwd="/",
-                              env={"PATH": "/usr/bin", "HOME": "/tmp"})
+        """In `root` with its own /proc, where programs find themselves."""
+        rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+        script = 'mount --rbind /proc "$1/proc" && exec chroot "$@"'
+        program = ["unshare", "--mount", *rights, "sh", "-c", script, "sh", str(root), "/usr/bin/" + command[0], *command[1:]]
+        done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120, cwd="/",
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"})
+        if "Operation not permitted" in done.stderr:
+            self.skipTest("this machine lets nobody make a root of his own")
+        return done
 
 
 if __name__ == "__main__":
