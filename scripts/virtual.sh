@@ -102,6 +102,7 @@ export PATH=$build/bin:$PATH
 export CLAIMCHECK_VIRTUAL_SPEC=$spec
 export CLAIMCHECK_VIRTUAL_NODES=$nodes
 export CLAIMCHECK_VIRTUAL_KERNELS=$build/virtual_platform/lib/libclaimcheck_kernels_cpu.so
+export CLAIMCHECK_METADATA=${CLAIMCHECK_METADATA:-off} # what the real machine is, is of no interest
 export CLAIMCHECK_MIN_TIME=${CLAIMCHECK_MIN_TIME:-0.001}
 export CLAIMCHECK_MAX_BYTES=${CLAIMCHECK_MAX_BYTES:-8388608}
 export CLAIMCHECK_MAX_GEMM=${CLAIMCHECK_MAX_GEMM:-512}

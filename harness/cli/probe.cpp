@@ -54,7 +54,8 @@ void add_probe(CLI::App& app, Global& /*global*/) {
   command->callback([options, json] {
     const nlohmann::json platform = probe_platform(*options);
     const nlohmann::json system = probe_system(*options);
-    const std::vector<Finding> findings = system_findings(system);
+    std::vector<Finding> findings = platform_findings(platform, system);
+    for (Finding& finding : system_findings(system)) findings.push_back(std::move(finding));
     if (*json) {
       nlohmann::json document{{"platform", platform}, {"system", system}, {"findings", nlohmann::json::array()}};
       for (const Finding& finding : findings) document["findings"].push_back(to_json(finding));

@@ -15,12 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string identified(const Platform& platform) {
-  const std::vector<std::string> known = identified_providers();
-  if (std::find(known.begin(), known.end(), platform.provider) == known.end()) return "--instance";
-  return platform.provider == "lambda" ? "cloud-init" : "cloud-init, DMI";
-}
-
 std::string measured(const Accelerator* card) {
   if (card == nullptr) return "unknown accelerator";
   return card->vendor == "NVIDIA" ? "own worker" : "catalog only";
@@ -66,7 +60,7 @@ json platform_row(const Platform& platform, const Catalog& catalog) {
   json row = {{"id", platform.id},
               {"accelerator", card == nullptr ? json(nullptr) : json(card->name)},
               {"count", platform.accelerator_count ? json(*platform.accelerator_count) : json(nullptr)},
-              {"identified", identified(platform)},
+              {"identified", how_identified(platform.provider)},
               {"measured", measured(card)},
               {"claims", platform_claims(platform, catalog).size()},
               {"statements", statements_about(platform, catalog)},

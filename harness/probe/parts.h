@@ -12,6 +12,8 @@ namespace claimcheck::probe {
 
 using Environment = std::map<std::string, std::string>;
 
+Environment environment_of_process();
+
 nlohmann::json cpu(const Tree& tree);
 // memory_bytes, memory_available_bytes, memory_limit_bytes, swap_used_bytes, shm_bytes
 nlohmann::json memory(const Tree& tree);

@@ -10,10 +10,10 @@
 
 namespace claimcheck {
 
-namespace {
+namespace probe {
 
-probe::Environment environment_of_process() {
-  probe::Environment environment;
+Environment environment_of_process() {
+  Environment environment;
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const std::size_t equals = text.find('=');
@@ -22,7 +22,7 @@ probe::Environment environment_of_process() {
   return environment;
 }
 
-}  // namespace
+}  // namespace probe
 
 std::string hashed(const std::string& text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -40,7 +40,7 @@ std::string hashed(const std::string& text) {
 
 nlohmann::json probe_system(const ProbeOptions& options) {
   const probe::Tree tree(options.root);
-  const probe::Environment environment = options.environment ? *options.environment : environment_of_process();
+  const probe::Environment environment = options.environment ? *options.environment : probe::environment_of_process();
   nlohmann::json system = nlohmann::json::object();
   const auto host = tree.line("proc/sys/kernel/hostname");
   system["host"] = !host ? nlohmann::json(nullptr) : nlohmann::json(options.keep_identifiers ? *host : hashed(*host));

@@ -1,6 +1,7 @@
 // Bounded, tolerant reading of small files; see tree.h.
 #include "harness/probe/tree.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -83,11 +84,11 @@ bool Tree::exists(std::string_view path) const {
   return std::filesystem::exists(root_ / path, error);
 }
 
-std::vector<std::string> Tree::children(std::string_view path) const {
+std::vector<std::string> Tree::children(std::string_view path, std::size_t most) const {
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator it(root_ / path, error);
-  for (; !error && it != std::filesystem::directory_iterator() && names.size() < 4096; it.increment(error))
+  for (; !error && it != std::filesystem::directory_iterator() && names.size() < most; it.increment(error))
     names.push_back(printable(it->path().filename().string()));
   std::sort(names.begin(), names.end());
   return names;
@@ -104,6 +105,12 @@ std::optional<std::uint64_t> Tree::filesystem_bytes(std::string_view path) const
   struct statvfs facts {};
   if (::statvfs((root_ / path).c_str(), &facts) != 0) return std::nullopt;
   return static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
+}
+
+std::optional<double> Tree::modified(std::string_view path) const {
+  struct stat facts {};
+  if (::stat((root_ / path).c_str(), &facts) != 0) return std::nullopt;
+  return static_cast<double>(facts.st_mtim.tv_sec) + static_cast<double>(facts.st_mtim.tv_nsec) * 1e-9;
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -20,9 +20,10 @@ class Tree {
   std::optional<std::string> line(std::string_view path) const;  // the first line without surrounding blanks, not empty
   std::optional<std::int64_t> number(std::string_view path) const;  // of the first line, which holds nothing else
   bool exists(std::string_view path) const;
-  std::vector<std::string> children(std::string_view path) const;              // names, sorted; at most 4096
+  std::vector<std::string> children(std::string_view path, std::size_t most = 4096) const;  // names, sorted
   std::optional<std::string> link_name(std::string_view path) const;           // last part of a link's target
   std::optional<std::uint64_t> filesystem_bytes(std::string_view path) const;  // size of the file system it is on
+  std::optional<double> modified(std::string_view path) const;                 // seconds since 1970
 
  private:
   std::filesystem::path root_;

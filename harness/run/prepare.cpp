@@ -115,6 +115,12 @@ nlohmann::json identify(const RunSettings& settings, const Catalog& catalog) {
   return platform;
 }
 
+std::vector<Finding> probe_findings(const Document& document) {
+  std::vector<Finding> findings = platform_findings(document.platform, document.system);
+  for (Finding& finding : system_findings(document.system)) findings.push_back(std::move(finding));
+  return findings;
+}
+
 void note_worker(PreparedRun& prepared) {
   const Worker& worker = prepared.worker;
   if (worker.kind != "host" || worker.why.empty() || prepared.settings.measure.device != "auto") return;
@@ -185,7 +191,7 @@ PreparedRun prepare_new(const RunSettings& settings, const Catalog& catalog) {
   probe.keep_identifiers = settings.keep_identifiers;
   document.system = probe_system(probe);
   take_description(document.system, prepared.worker.description, settings.keep_identifiers);
-  document.findings = system_findings(document.system);
+  document.findings = probe_findings(document);
   note_worker(prepared);
   prepared.header = {{"kind", "run"},
                      {"schema_version", fmt::format("{}.{}", schema_major, schema_minor)},
@@ -217,7 +223,7 @@ PreparedRun prepare_resumed(const RunSettings& settings, const Catalog& catalog,
   document.platform = identify(prepared.settings, catalog);
   document.system = prepared.header.value("system", nlohmann::json::object());
   document.measurements = std::move(resumed.measurements);
-  document.findings = system_findings(document.system);
+  document.findings = probe_findings(document);
   document.findings.insert(document.findings.end(), resumed.findings.begin(), resumed.findings.end());
   for (const Measurement& measurement : document.measurements) {
     document.is_virtual = document.is_virtual || measurement.is_virtual;
