@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/evidence/left_out.h"
 #include "harness/judge/definition.h"
@@ -156,30 +157,40 @@ std::string reason(VerdictKind kind, const Target& target, const Reading& readin
   return text;
 }
 
-// A figure of each device, or of what all do together: fewer devices say nothing about it. Not of a number of ranks
-// that was asked for.
-bool about_all_devices(const Claim& claim) {
+// Not of a number of ranks that was asked for, nor of what no device takes part in (storage).
+bool about_all_devices(const Claim& claim, const Measurement& measurement) {
   const json conditions = conditions_of(claim);
   if (conditions.contains("ranks") || conditions.contains("count")) return false;
   const Metric* metric = find_metric(claim.metric);
-  const bool shared = claim.metric.starts_with("training.") || claim.metric.starts_with("scaling.");
-  return shared || (metric != nullptr && (metric->per == "device" || metric->per == "rank" || metric->per == "pair"));
+  return !measurement.devices.empty() ||
+         (metric != nullptr && (metric->per == "device" || metric->per == "rank" || metric->per == "pair"));
+}
+
+// How many devices a measurement is of; unset when it does not say. Of several processes each lists its own devices.
+std::optional<std::size_t> taking_part(const Measurement& measurement) {
+  if (!measurement.conditions.contains("processes")) {
+    if (measurement.devices.empty()) return std::nullopt;
+    return measurement.devices.size();
+  }
+  const auto ranks = number_at(measurement.conditions, "/ranks");
+  if (!ranks) return std::nullopt;
+  return static_cast<std::size_t>(*ranks);
 }
 
 // Why a claim that holds for what was measured does not count for the machine; empty when it does.
 std::string not_all_measured(const Document& document, const Claim& claim, const Measurement& measurement) {
-  if (measured_on_host(document, measurement) || !about_all_devices(claim)) return {};
+  if (measured_on_host(document, measurement) || !about_all_devices(claim, measurement)) return {};
   const std::vector<LeftOut> left_out = left_out_devices(document);
-  if (!left_out.empty())
+  const auto seen = accelerators_seen(document);
+  const std::optional<std::size_t> measured = taking_part(measurement);
+  const std::size_t all = (seen ? seen->size() : 0) + left_out.size();
+  if (measured && seen && *measured >= all) return {};  // before the others were lost
+  if (!left_out.empty()) {
     return fmt::format("{} did not start, so it was measured without; a claim about all is not met by fewer",
                        names_of(left_out));
-  const auto seen = accelerators_seen(document);
-  const Metric* metric = find_metric(claim.metric);
-  const bool several_processes = measurement.conditions.contains("processes");
-  if (!seen || several_processes || metric == nullptr || metric->per != "device") return {};
-  if (measurement.devices.empty() || measurement.devices.size() >= seen->size()) return {};
-  return fmt::format("only {} of {} GPUs was measured; a claim about all is not met by fewer",
-                     measurement.devices.size(), seen->size());
+  }
+  if (!seen || !measured) return {};
+  return fmt::format("only {} of {} GPUs was measured; a claim about all is not met by fewer", *measured, all);
 }
 
 }  // namespace
