@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -143,27 +144,40 @@ Measurement measurement_from_event(const nlohmann::json& event) {
   return measurement;
 }
 
+// Of a line that grew too long what may be an event stays: its foreign text goes, with all events but the last.
+void LineReader::shorten() {
+  if (pending_.size() <= most_) return;
+  if (!shortened_) ++dropped_;
+  shortened_ = true;
+  const std::size_t mark = pending_.rfind(event_mark);
+  if (mark == std::string::npos) {
+    pending_.erase(0, pending_.size() - std::min(pending_.size(), event_mark.size() - 1));
+  } else if (pending_.size() - mark <= most_) {
+    pending_.erase(0, mark);
+  } else {
+    pending_.clear();
+  }
+}
+
+void LineReader::end_line(const std::function<void(std::string_view)>& sink) {
+  if (!shortened_ || pending_.find(event_mark) != std::string::npos) sink(pending_);
+  shortened_ = false;
+  pending_.clear();
+}
+
 void LineReader::feed(std::string_view bytes, const std::function<void(std::string_view)>& sink) {
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
-    const std::string_view part = bytes.substr(0, end);
-    if (!dropping_ && pending_.size() + part.size() > most_) {
-      dropping_ = true;
-      ++dropped_;
-      pending_.clear();
-    }
-    if (!dropping_) pending_ += part;
+    pending_ += bytes.substr(0, end);
+    shorten();
     if (end == std::string_view::npos) return;
-    if (!dropping_) sink(pending_);
-    dropping_ = false;
-    pending_.clear();
+    end_line(sink);
     bytes.remove_prefix(end + 1);
   }
 }
 
 void LineReader::finish(const std::function<void(std::string_view)>& sink) {
-  if (!dropping_ && !pending_.empty()) sink(pending_);
-  pending_.clear();
+  if (!pending_.empty()) end_line(sink);
 }
 
 }  // namespace claimcheck

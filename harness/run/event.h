@@ -25,19 +25,22 @@ Measurement measurement_from_event(const nlohmann::json& event);
 // Above this coefficient of variation over the repetitions a measurement is `unstable`.
 inline constexpr double unstable_cv = 0.30;
 
-// Cuts a byte stream into lines. A line longer than `most` bytes is dropped whole: memory stays bounded whatever
-// a worker prints.
+// Cuts a byte stream into lines. Of a line longer than `most` bytes only an event at its end is kept: memory stays
+// bounded whatever a worker prints.
 class LineReader {
  public:
   explicit LineReader(std::size_t most = 4u << 20) : most_(most) {}
   void feed(std::string_view bytes, const std::function<void(std::string_view line)>& sink);
   void finish(const std::function<void(std::string_view line)>& sink);  // the last line without its end
-  std::size_t dropped() const { return dropped_; }
+  std::size_t dropped() const { return dropped_; }                      // lines that were too long
 
  private:
+  void shorten();
+  void end_line(const std::function<void(std::string_view line)>& sink);
+
   std::size_t most_;
   std::size_t dropped_ = 0;
-  bool dropping_ = false;
+  bool shortened_ = false;
   std::string pending_;
 };
 

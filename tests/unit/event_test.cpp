@@ -110,5 +110,20 @@ TEST(LineReader, AnEndlessLineIsDroppedAndTheNextOneRead) {
   EXPECT_EQ(reader.dropped(), 1u);
 }
 
+TEST(LineReader, AnEventBehindAnEndlessTextIsRead) {
+  LineReader reader(64);
+  std::vector<std::string> lines;
+  const auto sink = [&](std::string_view line) { lines.emplace_back(line); };
+  for (int i = 0; i < 1000; ++i) reader.feed("no line end ", sink);
+  reader.feed("@claim", sink);
+  reader.feed("check {\"event\":\"bye\"}\nnext\n", sink);
+  EXPECT_THAT(lines, ElementsAre(testing::EndsWith("@claimcheck {\"event\":\"bye\"}"), "next"));
+  reader.feed("@claimcheck {" + std::string(100, 'x'), sink);
+  reader.feed(std::string(100, 'x') + "}\nlast\n", sink);
+  EXPECT_THAT(lines.back(), "last");
+  EXPECT_EQ(lines.size(), 3u);
+  EXPECT_EQ(reader.dropped(), 2u);
+}
+
 }  // namespace
 }  // namespace claimcheck

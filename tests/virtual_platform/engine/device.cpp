@@ -13,7 +13,7 @@ namespace {
 struct Devices {
   Devices() {
     const std::string& fault = spec().faults.start_up;
-    if (fault == "no_driver") error = 35;  // cudaErrorInsufficientDriver
+    if (fault == "no_driver" || fault == "old_driver") error = 35;  // cudaErrorInsufficientDriver
     if (fault == "no_device") error = 100;
     if (fault == "802" || fault == "803" || fault == "804") error = std::stoi(fault);
     if (error != 0) return;

@@ -232,7 +232,7 @@ void read_faults(const json& object, Faults& faults) {
     for (std::size_t i = 0; i < list->size(); i++)
       faults.operations.push_back(read_fault((*list)[i], fmt::format("/faults/operations/{}", i)));
   fields.finish();
-  expect_one_of(faults.start_up, {"", "no_driver", "no_device", "802", "803", "804"}, "/faults/start_up");
+  expect_one_of(faults.start_up, {"", "no_driver", "old_driver", "no_device", "802", "803", "804"}, "/faults/start_up");
   expect_one_of(faults.nvml, {"", "missing", "old", "mismatch"}, "/faults/nvml");
 }
 

@@ -145,7 +145,7 @@ struct OperationFault {
 };
 
 struct Faults {
-  std::string start_up;  // "", "no_driver", "no_device", "802", "803", "804"
+  std::string start_up;  // "", "no_driver", "old_driver" (for this toolkit), "no_device", "802", "803", "804"
   // "", "missing", "old" (without newer functions; both are other library files, chosen by LD_LIBRARY_PATH, see
   // nvml/), "mismatch" (nvmlInit fails as after a driver update without a reboot)
   std::string nvml;
