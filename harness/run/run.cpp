@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "harness/cli/terminal.h"
@@ -134,7 +135,8 @@ bool measure_rest(PreparedRun& prepared, const OutputDirectory& out, const Signa
   if (!trouble.empty()) {
     reason = "measuring stopped: " + trouble;
   } else if (result.interrupted_by != 0) {
-    reason = fmt::format("ended early by {}", result.interrupted_by == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
+    reason = fmt::format("ended early by SIG{}{}", sigabbrev_np(result.interrupted_by),
+                         result.interrupted_by == SIGINT ? " (Ctrl-C)" : "");
   } else if (!result.left_out.empty()) {
     reason = fmt::format("{} benchmarks did not fit the budget", result.left_out.size());
   }

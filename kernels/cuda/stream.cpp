@@ -87,7 +87,9 @@ void CudaStream::wait(Duration deadline) {
                  .code = {},
                  .text = fmt::format("work on GPU {} did not end within {:g} s", ordinal_, deadline.count()),
                  .remedy = "look for lines with Xid in the kernel log (dmesg), see with nvidia-smi whether others use "
-                           "the GPU, or allow a longer deadline"});
+                           "the GPU, or allow a longer deadline",
+                 // Later work waits behind it, in calls without a deadline; only the end of this process ends it.
+                 .context_dead = true});
   }
 }
 

@@ -3,6 +3,7 @@
 CTest sets CLAIMCHECK_BIN (the folder of the programs) and CLAIMCHECK_SOURCE (the repository). Nothing here reaches
 outside this machine.
 """
+import functools
 import json
 import os
 import pathlib
@@ -55,6 +56,7 @@ def load(path):
     return parse(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
+@functools.lru_cache(maxsize=None)
 def validator(schema_name):
     """Of "result", "event", "journal", "metrics" or another schemas/NAME.schema.json, formats checked."""
     schema = load(SCHEMAS / f"{schema_name}.schema.json")
