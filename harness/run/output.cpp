@@ -96,7 +96,8 @@ void remove_leftovers(const OutputDirectory& out) {
   for (fs::directory_iterator entry(out.path, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
-    if (name.starts_with(".result.json.") && name.ends_with(".tmp")) fs::remove(entry->path(), ignored);
+    const bool ours = name.starts_with(".result.json.") || name.starts_with(".report.html.");
+    if (ours && name.ends_with(".tmp")) fs::remove(entry->path(), ignored);
   }
 }
 

@@ -26,7 +26,7 @@ class Files(support.CommandTest):
                 out = pathlib.Path(folder) / "out"
                 done = support.claimcheck("run", "--worker", MADE, "--out", out, preexec_fn=lambda: os.umask(mask))
                 self.assert_exit(done, 0)
-                for name in ("result.json", "journal.jsonl"):
+                for name in ("result.json", "report.html", "journal.jsonl"):
                     self.assertEqual(stat.S_IMODE((out / name).stat().st_mode), 0o666 & ~mask, name)
 
     def test_a_result_is_replaced_and_not_written_over(self):
@@ -38,7 +38,7 @@ class Files(support.CommandTest):
         self.assert_exit(support.claimcheck("run", "--resume", "--out", self.folder / "out", "--price", "1"), 0)
         self.assertEqual(other.read_bytes(), before)
         self.assertNotEqual(result.read_bytes(), before)
-        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["journal.jsonl", "result.json"])
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["journal.jsonl", "report.html", "result.json"])
 
     def test_half_files_of_a_killed_run_go(self):
         self.assert_exit(self.run_made(), 0)

@@ -104,7 +104,7 @@ def problems_of(run):
     kept = {line["measurement"]["id"]: line["measurement"]["value"] for line in run.journal() if line["kind"] == "measurement"}
     if any(kept[one["id"]] != one["value"] for one in document["measurements"]):
         found.append("a value is not that of the journal")
-    strangers = sorted(set(os.listdir(run.out)) - {"journal.jsonl", "result.json", "worker.log"})
+    strangers = sorted(set(os.listdir(run.out)) - {"journal.jsonl", "result.json", "report.html", "worker.log"})
     if strangers:
         found.append(f"left behind: {strangers}")
     return found
