@@ -116,6 +116,16 @@ std::optional<nlohmann::json> parse_event(std::string_view line) {
   return event;
 }
 
+std::string text_of(const nlohmann::json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag_of(const nlohmann::json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_boolean() && found->get<bool>();
+}
+
 Measurement measurement_from_event(const nlohmann::json& event) {
   const auto found = event.find("measurement");
   if (found == event.end() || !found->is_object()) throw std::invalid_argument("\"measurement\" is not an object");

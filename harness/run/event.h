@@ -18,6 +18,10 @@ inline constexpr std::string_view event_mark = "@claimcheck ";
 // The event in a line of output; unset when there is none or it is not a JSON object with a string "event".
 std::optional<nlohmann::json> parse_event(std::string_view line);
 
+// A member of an event; empty or false when it is not there or of another type.
+std::string text_of(const nlohmann::json& event, const char* key);
+bool flag_of(const nlohmann::json& event, const char* key);
+
 // The measurement of a `measurement` event: statistics are made from its samples here. Throws std::invalid_argument
 // naming the field when the event is malformed. Zero, negative and non-finite samples are never a result: `failed`.
 Measurement measurement_from_event(const nlohmann::json& event);

@@ -12,6 +12,7 @@
 
 #include "harness/error.h"
 #include "harness/run/event.h"
+#include "harness/run/worker.h"
 #include "harness/run/worker_process.h"
 
 namespace claimcheck {
@@ -25,16 +26,6 @@ constexpr std::size_t log_most_bytes = 1u << 20;
 constexpr int most_fruitless_starts = 2;
 constexpr double longest_look = 60;
 constexpr std::size_t most_metrics = 256;  // of one case
-
-std::string text_of(const nlohmann::json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-bool flag_of(const nlohmann::json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_boolean() && found->get<bool>();
-}
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -67,6 +58,7 @@ class Measuring {
   void close_case(Outcome outcome, const std::string& reason);
   void finish_case();
   void log(std::string_view line);
+  void hear(std::string_view line);
   double time_left() const;
   double estimate_left() const;
 
@@ -89,7 +81,8 @@ class Measuring {
   Clock::time_point idle_since_;  // its start, or the end of its last case
   bool virtual_ = false;          // the worker measures no hardware
   bool next_does_not_fit_ = false;
-  std::string last_words_;  // last line on stderr
+  std::string last_words_;  // on stderr
+  bool said_ = false;       // they are the worker's own, not its launcher's
   std::ofstream log_;
   std::size_t logged_ = 0;
   int fruitless_starts_ = 0;
@@ -237,10 +230,19 @@ void Measuring::finish_case() {
   fruitless_starts_ = 0;
 }
 
+// The last line on stderr, less the rulers of launchers; what the worker says of itself counts before what they say.
+void Measuring::hear(std::string_view line) {
+  if (line.find_first_not_of("-=* \t") == std::string_view::npos) return;
+  const bool says = line.starts_with(worker_mark);
+  if (said_ && !says) return;
+  said_ = says;
+  last_words_ = line.substr(says ? worker_mark.size() : 0, 400);
+}
+
 Measuring::Ended Measuring::follow(WorkerProcess& process, ExitState& state) {
   const auto out = [this](std::string_view line) { on_line(line); };
   const auto err = [this](std::string_view line) {
-    if (!line.empty()) last_words_ = line.substr(0, 400);
+    hear(line);
     log(line);
   };
   const auto stop = [&](Ended why, double grace_seconds) {
@@ -354,6 +356,7 @@ void Measuring::one_worker() {
   last_event_ = idle_since_ = Clock::now();
   next_does_not_fit_ = false;
   last_words_.clear();
+  said_ = false;
   log_.close();
   logged_ = 0;
   WorkerProcess process(worker_command());

@@ -124,8 +124,11 @@ std::vector<Finding> probe_findings(const Document& document) {
 void note_worker(PreparedRun& prepared) {
   const Worker& worker = prepared.worker;
   if (worker.kind != "host" || worker.why.empty() || prepared.settings.measure.device != "auto") return;
+  // On a machine with GPUs that is not what its tenant wants to know.
+  const nlohmann::json gpus = prepared.document.system.value("pci_gpus", nlohmann::json::array());
   prepared.document.findings.push_back(
-      {"device.host", "info", fmt::format("Measured the CPU: {}{}", worker.why, worker.why.ends_with('.') ? "" : "."),
+      {"device.host", gpus.empty() ? "info" : "error",
+       fmt::format("Measured the CPU: {}{}", worker.why, worker.why.ends_with('.') ? "" : "."),
        "--device cuda measures the GPUs and says what is missing.", nlohmann::json::object()});
 }
 

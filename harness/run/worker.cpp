@@ -17,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t describe_most_bytes = 16u << 20;
 constexpr int exit_no_device = 3;
-constexpr std::string_view worker_mark = "claimcheck-bench: ";
 
 std::filesystem::path program_path(const std::string& kind) {
   std::error_code error;

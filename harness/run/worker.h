@@ -9,6 +9,9 @@
 
 namespace claimcheck {
 
+// Before a worker's own sentences on stderr; launchers say more around them.
+inline constexpr std::string_view worker_mark = "claimcheck-bench: ";
+
 struct WorkerRequest {
   std::string device = "auto";       // auto, cuda, host
   std::string program;               // --worker PATH; empty: beside this executable

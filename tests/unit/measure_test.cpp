@@ -157,6 +157,12 @@ TEST_F(MeasureTest, AWorkerThatNeverBeginsFailsEverythingSoon) {
   EXPECT_THAT(seen_.results["c"].reason, testing::AllOf(HasSubstr("code 9"), HasSubstr("no licence")));
 }
 
+TEST_F(MeasureTest, AWorkersOwnSentenceCountsBeforeItsLaunchers) {
+  run("echo '-----' >&2; echo 'claimcheck-bench: no such benchmark' >&2; echo 'mpirun: a process left' >&2; echo "
+      "'-----' >&2; exit 2");
+  EXPECT_EQ(seen_.results["a"].reason, "the worker exited with code 2 before it began: no such benchmark");
+}
+
 TEST_F(MeasureTest, AnEndWithoutAResultIsAFailure) {
   run("begin $id; say \"@claimcheck {\\\"event\\\":\\\"end\\\",\\\"id\\\":\\\"$id\\\"}\"");
   EXPECT_EQ(seen_.results.size(), 3u);
