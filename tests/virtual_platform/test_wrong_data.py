@@ -13,6 +13,7 @@ OPERATIONS = {
     "p2p.load.": "kernel", "p2p.": "copy", "launch.": "copy", "allreduce": "collective", "allgather": "collective",
     "reducescatter": "collective", "broadcast": "collective", "sendrecv": "collective", "alltoall": "collective",
     "scaling.memory": "kernel", "scaling.gemm": "gemm", "scaling.allreduce": "collective", "checkpoint.save": "copy",
+    "soak": "gemm",
     # What is flipped on the way to the device is flipped back on the way to the check.
     "checkpoint.restore": None,
     # Files only; and the training benchmarks, see below: they are too slow in these sizes.
