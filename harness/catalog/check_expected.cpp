@@ -17,6 +17,9 @@ constexpr double memory_headroom = 1.03;  // H200: 4917 GB/s by its clock, 4800 
 constexpr double gemm_headroom = 1.10;    // H100: 1070 TFLOPS at its highest clock, 989 on the sheet
 constexpr double saturated_bytes = 1024.0 * 1024 * 1024;
 constexpr double same_within = 0.05;
+constexpr double loses_too_much = 0.6;  // a floor below this share of typical lets a machine pass that lost 40 %
+constexpr double not_saturated = 0.7;   // of what a large message reaches: the sweep stopped early
+constexpr double one_way_apart = 2;     // the two directions of one host link never are
 
 const Accelerator* accelerator_of(const Catalog& catalog, const Expected& record) {
   for (const Accelerator& accelerator : catalog.accelerators) {
@@ -135,6 +138,84 @@ void check_against_typical(const Catalog& catalog, const Expected& record, Probl
     refuse(problems, record.place,
            fmt::format("floor {} {} cannot fail: {} is typical ({}); correct it, or say why in outlier", *record.floor,
                        record.unit, *best->typical, best->id));
+  } else if (*record.floor < *best->typical * loses_too_much && record.outlier.empty() && !is_slice(record)) {
+    refuse(
+        problems, record.place,
+        fmt::format("floor {} {} lets {:.0f} % be lost: {} is typical ({}); correct it, or say why in outlier",
+                    *record.floor, record.unit, 100 * (1 - *record.floor / *best->typical), *best->typical, best->id));
+  }
+}
+
+bool is_bus(const Expected& record) { return record.metric.ends_with(".busbw.gbps"); }
+
+// A line for every machine with the card judges those that have no such network by it.
+void check_fabric(const Catalog& catalog, const Expected& record, Problems& problems) {
+  if (!is_bus(record)) return;
+  const nlohmann::json nodes = record.conditions.value("nodes", nlohmann::json(1));
+  const bool several = nodes.is_number() && nodes.get<double>() > 1;
+  if (several && record.platform.empty() && !record.conditions.contains("fabric"))
+    refuse(problems, record.place,
+           fmt::format("{} nodes on any machine with {}, whatever its network; name the platform, or the fabric in "
+                       "conditions",
+                       dump_json(nodes), record.accelerator));
+  const Platform* platform = record.platform.empty() ? nullptr : catalog.find_platform(record.platform);
+  const auto count = record.conditions.find("count");
+  if (platform == nullptr || !platform->accelerator_count || count == record.conditions.end() || !count->is_number())
+    return;
+  if (count->get<double>() > *platform->accelerator_count)
+    refuse(problems, record.place,
+           fmt::format("count {}, but {} has {} accelerators", dump_json(*count), platform->id,
+                       *platform->accelerator_count));
+}
+
+// Azure's guide once printed 6.27 GB/s to the host beside 26.3 from it.
+void check_directions(const Catalog& catalog, const Expected& record, Problems& problems) {
+  if (record.metric != "host_link.d2h.gbps" || !record.typical || !record.outlier.empty()) return;
+  for (const Expected& other : catalog.expected) {
+    if (other.metric != "host_link.h2d.gbps" || !other.typical || !other.outlier.empty()) continue;
+    if (other.accelerator != record.accelerator || other.platform != record.platform) continue;
+    if (other.conditions.value("devices_at_once", nlohmann::json()) !=
+        record.conditions.value("devices_at_once", nlohmann::json()))
+      continue;
+    const auto [low, high] = std::minmax(*record.typical, *other.typical);
+    if (high < one_way_apart * low) continue;
+    refuse(
+        problems, record.place,
+        fmt::format("{} {} to the host, {} from it ({}): two directions of one link never differ by a factor {:.1f}; "
+                    "correct it, or say why in outlier",
+                    *record.typical, record.unit, *other.typical, other.id, high / low));
+  }
+}
+
+// Without a message size a value stands for all sizes, so it must be what large ones reach.
+void check_saturated(const Catalog& catalog, const Expected& record, Problems& problems) {
+  if (!is_bus(record) || !record.typical || record.conditions.contains("bytes") || !record.outlier.empty()) return;
+  for (const Expected& other : catalog.expected) {
+    if (&other == &record || !other.typical || !comparable(record, other)) continue;
+    const nlohmann::json bytes = other.conditions.value("bytes", nlohmann::json(saturated_bytes));
+    if (!bytes.is_number() || bytes.get<double>() < saturated_bytes) continue;
+    if (*record.typical >= not_saturated * *other.typical) continue;
+    refuse(problems, record.place,
+           fmt::format("typical {} {} without a message size, but {} reaches {}: was the largest size measured? Name "
+                       "bytes in conditions, or say why in outlier",
+                       *record.typical, record.unit, other.id, *other.typical));
+    return;
+  }
+}
+
+// What two documents promise of one machine: which of them holds?
+void list_rival_floors(const Catalog& catalog, Problems& problems) {
+  for (std::size_t i = 0; i < catalog.expected.size(); ++i) {
+    for (std::size_t j = i + 1; j < catalog.expected.size(); ++j) {
+      const Expected& a = catalog.expected[i];
+      const Expected& b = catalog.expected[j];
+      if (!a.floor || !b.floor || a.typical || b.typical || a.metric != b.metric) continue;
+      if (a.accelerator != b.accelerator || a.platform != b.platform || a.conditions != b.conditions) continue;
+      const auto [low, high] = std::minmax(*a.floor, *b.floor);
+      if (high - low <= same_within * high) continue;
+      dispute(problems, b.place,
+              fmt::format("{}: floor {} here, {} at {}, of the same machine", b.id, *b.floor, *a.floor, a.place));
+    }
   }
 }
 
@@ -165,8 +246,12 @@ void check_expected(const Catalog& catalog, Problems& problems) {
       check_can_fail(*card, record, problems);
     }
     check_against_typical(catalog, record, problems);
+    check_fabric(catalog, record, problems);
+    check_directions(catalog, record, problems);
+    check_saturated(catalog, record, problems);
   }
   list_rivals(catalog, problems);
+  list_rival_floors(catalog, problems);
 }
 
 }  // namespace claimcheck::catalog_checks

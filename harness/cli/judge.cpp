@@ -12,6 +12,7 @@
 #include "harness/evidence/derived.h"
 #include "harness/judge/claim.h"
 #include "harness/judge/findings.h"
+#include "harness/judge/meaning.h"
 #include "harness/judge/offer.h"
 #include "harness/nearest.h"
 #include "harness/report/layout.h"
@@ -74,8 +75,9 @@ std::string text_of(const std::string& name, const std::vector<Verdict>& verdict
   }
   const std::string mark = document.is_virtual ? " (a virtual machine of the test suite)" : "";
   constexpr std::size_t width = 100;
-  return fmt::format("{}{}\n{}\n{}{}", name, mark, labelled("VERDICT", summary(verdicts), 10, width),
-                     verdicts_text(verdicts), findings);
+  const std::string means = meaning_of_all(verdicts);
+  return fmt::format("{}{}\n{}{}\n{}{}", name, mark, labelled("VERDICT", summary(verdicts), 10, width),
+                     means.empty() ? "" : labelled("MEANS", means, 10, width), verdicts_text(verdicts), findings);
 }
 
 nlohmann::json answer_of(const std::string& name, const std::vector<Verdict>& verdicts, const Document& document,
@@ -84,8 +86,13 @@ nlohmann::json answer_of(const std::string& name, const std::vector<Verdict>& ve
   for (const Verdict& verdict : verdicts) list.push_back(to_json(verdict));
   nlohmann::json findings = nlohmann::json::array();
   for (const Finding& finding : document.findings) findings.push_back(to_json(finding));
-  return {{"file", name},     {"summary", summary(verdicts)}, {"virtual", document.is_virtual},
-          {"verdicts", list}, {"findings", findings},         {"exit_code", static_cast<int>(code)}};
+  return {{"file", name},
+          {"summary", summary(verdicts)},
+          {"meaning", meaning_of_all(verdicts)},
+          {"virtual", document.is_virtual},
+          {"verdicts", list},
+          {"findings", findings},
+          {"exit_code", static_cast<int>(code)}};
 }
 
 // What the offer says where no option does; its claims after those given.

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/usage.h"
 #include "harness/terminal_text.h"
 
 namespace {
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "claimcheck: {} (see `claimcheck --help`)\n", sanitised_text(error.what()));
+    fmt::print(stderr, "claimcheck: {}\n", sanitised_text(cli::usage_text(app, error, global.arguments)));
     return static_cast<int>(ExitCode::usage);
   } catch (const UserError& error) {
     fmt::print(stderr, "claimcheck: {}\n", sanitised_text(error.what()));

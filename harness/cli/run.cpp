@@ -83,7 +83,10 @@ void add_size_options(CLI::App& command, MeasureSettings& measure) {
       ->type_name("N")
       ->check(CLI::Range(1, 4096))
       ->group("Sizes");
-  command.add_option("--seed", measure.seed, "Seed of the random data")->type_name("N")->group("Sizes");
+  command.add_option("--seed", measure.seed, "Seed of the random data")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Sizes");
   command.add_option("--worker", measure.worker, "Worker program to use")->type_name("PATH")->group("Sizes");
   // Passed on to the worker: faults for the tests of what happens then.
   command.add_option("--worker-option", measure.worker_options)->group("");

@@ -7,6 +7,7 @@
 
 #include "harness/judge/headline.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/link_rates.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/report/quantity.h"
@@ -19,8 +20,6 @@ namespace {
 using nlohmann::json;
 using scale::bus_factor;
 using scale::tree_traffic;
-
-constexpr double pcie3_x16_gbps = 15.75;
 
 // What is known of one measurement's links; GB/s one way.
 struct Links {
@@ -39,8 +38,6 @@ struct Links {
   bool runs(const char* name) const { return algorithm.find(name) != std::string::npos; }
 };
 
-double nvlink_gbps(double version) { return version >= 5 ? 50 : version >= 2 ? 25 : 20; }
-
 // The GPU with the fewest links limits all.
 std::optional<double> nvlink_of_devices(const Document& document, bool only_active) {
   std::optional<double> least;
@@ -48,7 +45,7 @@ std::optional<double> nvlink_of_devices(const Document& document, bool only_acti
     const auto links = number_at(device, only_active ? "/facts/nvlink_links_active" : "/facts/nvlink_links");
     const std::string version = text_at(device.value("facts", json::object()), "nvlink_version");
     if (!links || *links <= 0 || version.empty()) continue;
-    const double rate = *links * nvlink_gbps(std::atof(version.c_str()));
+    const double rate = *links * nvlink_link_gbps(std::atof(version.c_str()));
     if (!least || rate < *least) least = rate;
   }
   return least;
@@ -60,7 +57,7 @@ std::optional<double> pcie_of_devices(const Document& document) {
     const auto generation = number_at(device, "/facts/pcie_gpu_max_generation");
     const auto width = number_at(device, "/facts/pcie_max_width");
     if (!generation || !width || *generation < 1) continue;
-    const double rate = pcie3_x16_gbps * std::exp2(*generation - 3) * *width / 16;
+    const double rate = pcie_gbps(*generation, *width);
     if (!least || rate < *least) least = rate;
   }
   return least;
@@ -82,8 +79,7 @@ void add_catalog_links(const Platform* platform, const Accelerator* accelerator,
     links.nvlink = *accelerator->interconnect_gbps / 2;
   const auto generation = number_at(accelerator->record, "/pcie_gen");
   if (!links.pcie && generation)
-    links.pcie =
-        pcie3_x16_gbps * std::exp2(*generation - 3) * number_at(accelerator->record, "/pcie_lanes").value_or(16) / 16;
+    links.pcie = pcie_gbps(*generation, number_at(accelerator->record, "/pcie_lanes").value_or(16));
 }
 
 // The catalog's adapters, else those that the probe saw.

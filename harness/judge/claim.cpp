@@ -42,7 +42,7 @@ class Parser {
     skip_space();
     const double given = take_number();
     skip_space();
-    const std::string_view unit = take_unit(metric);
+    const std::string_view unit = take_unit(metric.key, metric.unit);
     const double value = convert(given, unit, metric.unit).value();
     claim.value = value;
     claim.unit = metric.unit;
@@ -58,9 +58,9 @@ class Parser {
   // What the machine is: the accelerator by its name, everything else a number.
   Claim identity() {
     static const std::vector<std::string> known = {
-        "identity.accelerator", "identity.accelerator_count", "identity.accelerator_memory_gb",
-        "identity.vcpus",       "identity.ram_gib",           "identity.local_nvme_gb",
-        "transport.network"};
+        "identity.accelerator",  "identity.accelerator_count", "identity.accelerator_memory_gb",
+        "identity.vcpus",        "identity.ram_gib",           "identity.local_nvme_gb",
+        "identity.network_gbps", "identity.interconnect_gbps", "transport.network"};
     const std::size_t begin = position_;
     Claim claim;
     claim.metric = take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_'; });
@@ -70,17 +70,20 @@ class Parser {
     }
     skip_space();
     const std::string comparison = take_operator();
-    const bool size = claim.metric.ends_with("_gb") || claim.metric.ends_with("_gib");
+    const std::string unit = identity_unit(claim.metric);
+    const bool size = !unit.empty();
     claim.comparison = size ? ">=" : "==";
     if (comparison != claim.comparison) fail(fmt::format("expected {} for {}", claim.comparison, claim.metric));
     skip_space();
     claim.definition["comparison"] = "claim";
     if (claim.metric == "transport.network") return network(std::move(claim));
     if (claim.metric != "identity.accelerator") {
-      claim.value = take_number();
-      if (size) claim.unit = claim.metric.ends_with("_gib") ? "GiB" : "GB";
+      const double given = take_number();
+      claim.value = given;
       skip_space();
-      if (!at_end()) fail(fmt::format("expected the end after the number, found {}", found()));
+      if (!size && !at_end()) fail(fmt::format("expected the end after the number, found {}", found()));
+      if (size) set_size(claim, given, unit);
+      if (claim.metric == "identity.interconnect_gbps") claim.definition["direction"] = "both";
       return claim;
     }
     std::string_view name = text_.substr(position_);
@@ -88,6 +91,23 @@ class Parser {
     if (name.empty()) fail("expected the accelerator's name, such as H100 SXM");
     claim.value = std::string(name);
     return claim;
+  }
+
+  // What of an identity is a size or a rate, in this unit; empty for names and counts.
+  static std::string identity_unit(const std::string& metric) {
+    if (metric == "identity.network_gbps") return "Gb/s";
+    if (metric == "identity.interconnect_gbps") return "GB/s";
+    return metric.ends_with("_gib") ? "GiB" : metric.ends_with("_gb") ? "GB" : "";
+  }
+
+  void set_size(Claim& claim, double given, const std::string& wanted) {
+    const std::string_view unit = take_unit(claim.metric, wanted);
+    const double value = convert(given, unit, wanted).value();
+    claim.value = value;
+    claim.unit = wanted;
+    if (unit == wanted) return;
+    claim.definition["given"] = fmt::format("{} {}", exact_text(given), unit);
+    claim.definition["note"] = fmt::format("{} {} = {} {}", exact_text(given), unit, exact_text(value), wanted);
   }
 
   Claim network(Claim claim) {
@@ -183,10 +203,37 @@ class Parser {
       claim.definition["per"] = std::string(value);
       return;
     }
+    if (key == "direction") {
+      if (value != "both" && value != "one") {
+        position_ = place;
+        fail(fmt::format("expected direction=both or direction=one, found '{}'", value));
+      }
+      claim.definition["direction"] = std::string(value);
+      return;
+    }
+    claim.definition["conditions"][key] = condition_value(key, value, place);
+  }
+
+  // A number, a size with its unit ("4MiB") where the condition counts bytes, or a word.
+  nlohmann::json condition_value(const std::string& key, std::string_view value, std::size_t place) {
     double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool numeric = error == std::errc{} && end == value.data() + value.size() && std::isfinite(number);
-    claim.definition["conditions"][key] = numeric ? nlohmann::json(number) : nlohmann::json(std::string(value));
+    const char* const end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data(), end, number);
+    const bool starts = error == std::errc{} && std::isfinite(number);
+    if (starts && stop == end) return number;
+    std::string_view rest = starts ? std::string_view(stop, static_cast<std::size_t>(end - stop)) : value;
+    while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.front())) != 0) rest.remove_prefix(1);
+    const bool bytes = key == "bytes" || key.ends_with("_bytes");
+    if (starts && bytes)
+      if (const auto size = convert(number, find_unit(rest), "B")) return *size;
+    constexpr std::array<std::string_view, 8> counted = {"n",     "m",     "k",       "ranks",
+                                                         "nodes", "count", "threads", "processes"};
+    if (!bytes && std::find(counted.begin(), counted.end(), key) == counted.end()) return std::string(value);
+    position_ = place;
+    fail(bytes ? fmt::format(
+                     "expected a number of bytes, plain or with a unit, such as {}=4194304 or {}=4MiB, found '{}'", key,
+                     key, value)
+               : fmt::format("expected a plain number, such as {}=8, found '{}'", key, value));
   }
 
   std::string take_operator() {
@@ -214,19 +261,18 @@ class Parser {
     return value;
   }
 
-  std::string_view take_unit(const Metric& metric) {
+  std::string_view take_unit(const std::string& metric, const std::string& wanted) {
     std::string_view word = text_.substr(position_);
     while (!word.empty() && std::isspace(static_cast<unsigned char>(word.back())) != 0) word.remove_suffix(1);
-    if (word.empty()) return metric.unit;
-    const std::string choices = fmt::format("{}", fmt::join(units_like(metric.unit), ", "));
+    if (word.empty()) return wanted;
+    const std::string choices = fmt::format("{}", fmt::join(units_like(wanted), ", "));
     const std::string_view unit = find_unit(word);
     if (unit.empty()) {
-      fail(fmt::format("'{}' is not a unit known here, or can mean two; {} is in {} (expected one of {})", word,
-                       metric.key, metric.unit, choices));
+      fail(fmt::format("'{}' is not a unit known here, or can mean two; {} is in {} (expected one of {})", word, metric,
+                       wanted, choices));
     }
-    if (!convert(1, unit, metric.unit)) {
-      fail(fmt::format("{} does not measure {}, which is in {} (expected one of {})", unit, metric.key, metric.unit,
-                       choices));
+    if (!convert(1, unit, wanted)) {
+      fail(fmt::format("{} does not measure {}, which is in {} (expected one of {})", unit, metric, wanted, choices));
     }
     return unit;
   }

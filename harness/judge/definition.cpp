@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/link_rates.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/result/metrics.h"
@@ -17,8 +18,7 @@ bool about(double a, double b) { return b > 0 && std::abs(a / b - 1) < 0.03; }
 std::optional<double> pcie_one_way(const Accelerator& card) {
   const auto generation = number_at(card.record, "/pcie_gen");
   const auto lanes = number_at(card.record, "/pcie_lanes");
-  if (!generation || *generation < 3 || *generation > 5) return std::nullopt;
-  return 15.75 * std::exp2(*generation - 3) * lanes.value_or(16) / 16;
+  return generation && lanes ? std::optional(pcie_gbps(*generation, *lanes)) : std::nullopt;
 }
 
 bool is_peer_rate(const std::string& metric) { return metric == "p2p.read.gbps" || metric == "p2p.write.gbps"; }
@@ -94,15 +94,23 @@ class Definitions {
     return std::nullopt;
   }
 
+  // NVLink and PCIe, as sheets and offers add them up.
   std::string against_one_way(double one_way) const {
-    if (!about(claimed_, 2 * one_way)) return network();
     const bool host = claim_.metric.starts_with("host_link.");
-    const char* both = host ? "host_link.bidirectional.gbps" : "p2p.bidirectional.gbps";
-    return fmt::format(
-        "{} counts both directions of {}; the metric is of one, which is {}. -> Judge '{}>={}', or "
-        "'{}>={}'.",
-        claimed(), host ? "PCIe" : "the links", figure(one_way), claim_.metric, exact_text(one_way), both,
-        exact_text(claimed_));
+    const char* links = host ? "PCIe" : "the links";
+    const bool said_both = text_at(claim_.definition, "direction") == "both";
+    if (!said_both && !per_node_ && about(claimed_, 2 * one_way))
+      return fmt::format(
+          "{} counts both directions of {}; the metric is of one, which is {}. -> Judge '{}>={}', or '{}>={}'.",
+          claimed(), links, figure(one_way), claim_.metric, exact_text(one_way),
+          host ? "host_link.bidirectional.gbps" : "p2p.bidirectional.gbps", exact_text(claimed_));
+    const double all = devices_ * one_way;
+    if (devices_ > 1 && !per_node_ && (about(claimed_, all) || about(claimed_, 2 * all)))
+      return fmt::format(
+          "{} is what {} of {:.0f} devices carry together{}; the metric is of one, one way. -> Judge '{}>={}'.",
+          claimed(), links, devices_, about(claimed_, all) ? "" : ", both directions", claim_.metric,
+          exact_text(one_way));
+    return network();
   }
 
   std::string network() const {
@@ -129,6 +137,13 @@ class Definitions {
 };
 
 }  // namespace
+
+double counted_times(const Claim& claim) {
+  const bool sparse = flag_at(claim.definition, "sparse");
+  const bool one_way = claim.metric.find("bidirectional") == std::string::npos;
+  const bool both = text_at(claim.definition, "direction") == "both" && one_way;
+  return (sparse ? 2 : 1) * (both ? 2 : 1);
+}
 
 std::vector<std::string> definition_mismatch(const Claim& claim, const Measurement& measurement,
                                              const Accelerator* accelerator, const Platform* platform) {

@@ -175,7 +175,7 @@ std::vector<Verdict> expected_verdicts(const Document& document, const Catalog& 
   const Platform* platform = platform_of(document, catalog);
   std::string accelerator = platform == nullptr ? std::string() : platform->accelerator;
   if (const auto seen = accelerators_seen(document); seen && !seen->empty()) {
-    const Accelerator* found = catalog.find_accelerator(seen->front());
+    const Accelerator* found = accelerator_of_name(catalog, seen->front());
     if (found != nullptr) accelerator = found->id;
   }
   // By metric and measurement: one line a number, however many sources speak about it.

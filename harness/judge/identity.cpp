@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "harness/evidence/left_out.h"
+#include "harness/judge/identity_links.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/report/quantity.h"
@@ -87,7 +91,7 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
   if (wanted != nullptr) id = wanted->id;
   for (const std::string& name : *seen) {
     if (name == "unknown GPU") return not_measured(claim, "a GPU is here, but nothing says which (no driver loaded?)");
-    const Accelerator* found = catalog.find_accelerator(name);
+    const Accelerator* found = accelerator_of_name(catalog, name);
     // A name that fits several cards ("H100") is met by each of them.
     const bool same = found != nullptr && !id.empty()
                           ? found->id == id
@@ -102,13 +106,32 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
   return decided(claim, true, seen->front(), fmt::format("the devices call themselves {}", seen->front()));
 }
 
+// "30.4 TiB" of 30.4 TB: the digits hold in the decimal unit. Only of claims that gave their unit.
+std::vector<std::string> digits_of_another_unit(const Claim& claim, double here) {
+  const std::string given = text_at(claim.definition, "given");
+  for (const auto& [binary, decimal, bytes] :
+       {std::tuple("GiB", "GB", 1e9), std::tuple("TiB", "TB", 1e12), std::tuple("MiB", "MB", 1e6)}) {
+    if (!given.ends_with(binary)) continue;
+    const double digits = std::atof(given.c_str());
+    const double unit = claim.unit == "GiB" ? 1073741824.0 : 1e9;
+    if (here * unit < there_from * digits * bytes) continue;
+    return {fmt::format("{} takes decimal digits for a binary unit: {} {} are here. -> Judge {} {}.", given,
+                        exact_text(digits), decimal, exact_text(digits), decimal)};
+  }
+  return {};
+}
+
 // Of the accelerator with the least.
 Verdict device_memory_verdict(const Document& document, const Claim& claim) {
   std::optional<double> least;
+  int count = 0;
   if (worker_kind(document) == "host") return not_measured(claim, "only the CPU was measured");
+  if (document.is_virtual) return not_measured(claim, "the GPUs of a virtual machine have little memory on purpose");
   for (const json& device : document.system.value("devices", json::array())) {
     const auto bytes = number_at(device, "/memory_bytes");
-    if (bytes) least = std::min(least.value_or(*bytes), *bytes);
+    if (!bytes) continue;
+    least = std::min(least.value_or(*bytes), *bytes);
+    ++count;
   }
   if (!least) return not_measured(claim, "the result does not say how much memory its accelerators have");
   const double here = *least / 1e9;
@@ -116,9 +139,17 @@ Verdict device_memory_verdict(const Document& document, const Claim& claim) {
   Verdict verdict = decided(claim, here >= there_from * sold, here,
                             fmt::format("each accelerator has at least {} GB of {} GB sold ({})", number_text(here),
                                         exact_text(sold), share_text(here / sold)));
-  if (verdict.kind == VerdictKind::contradicted)
+  if (verdict.kind == VerdictKind::met) return verdict;
+  if (count > 1 && std::abs(here * count / sold - 1) < 1 - there_from) {
     verdict.diagnosis = {
-        "A smaller card, or a slice of one (MIG, vGPU). -> `nvidia-smi -L` shows slices; compare with the order."};
+        fmt::format("{} GB is what {} accelerators have together; the claim is of one. -> Judge "
+                    "'identity.accelerator_memory_gb>={}'.",
+                    exact_text(sold), count, exact_text(sold / count))};
+    return verdict;
+  }
+  verdict.diagnosis = digits_of_another_unit(claim, here);
+  verdict.diagnosis.emplace_back(
+      "A smaller card, or a slice of one (MIG, vGPU). -> `nvidia-smi -L` shows slices; compare with the order.");
   return verdict;
 }
 
@@ -235,6 +266,8 @@ Verdict nvme_verdict(const Document& document, const Claim& claim) {
       decided(claim, met, here,
               fmt::format("{} GB on {} local NVMe disks of {} GB sold", number_text(here), count, exact_text(sold)));
   if (!met) {
+    verdict.diagnosis = digits_of_another_unit(claim, here);
+    if (!verdict.diagnosis.empty()) return verdict;
     verdict.diagnosis = {
         "Local disks are missing. -> `lsblk -o NAME,MODEL,SIZE`: some providers attach them only when "
         "asked for at launch."};
@@ -244,11 +277,30 @@ Verdict nvme_verdict(const Document& document, const Claim& claim) {
 
 }  // namespace
 
+std::string identity_name(const std::string& metric) {
+  static const std::map<std::string, std::string> names = {
+      {"identity.accelerator", "accelerator"},
+      {"identity.accelerator_count", "number of accelerators"},
+      {"identity.accelerator_memory_gb", "memory of an accelerator"},
+      {"identity.interconnect_gbps", "links of an accelerator"},
+      {"identity.vcpus", "vCPUs"},
+      {"identity.ram_gib", "memory"},
+      {"identity.local_nvme_gb", "local NVMe"},
+      {"identity.network_gbps", "network of a node"},
+      {"transport.network", "network between nodes"},
+      {"transport.inside_node", "links inside a node"},
+  };
+  const auto found = names.find(metric);
+  return found == names.end() ? metric : found->second;
+}
+
 Verdict identity_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
   if (claim.metric == "identity.accelerator") return accelerator_verdict(document, claim, catalog);
   if (!claim.value.is_number()) return not_measured(claim, "the claim has no number");
   if (claim.metric == "identity.accelerator_count") return count_verdict(document, claim);
   if (claim.metric == "identity.accelerator_memory_gb") return device_memory_verdict(document, claim);
+  if (claim.metric == "identity.interconnect_gbps") return interconnect_verdict(document, claim);
+  if (claim.metric == "identity.network_gbps") return network_rate_verdict(document, claim);
   if (claim.metric == "identity.vcpus") return vcpu_verdict(document, claim);
   if (claim.metric == "identity.ram_gib") return ram_verdict(document, claim);
   if (claim.metric == "identity.local_nvme_gb") return nvme_verdict(document, claim);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "harness/judge/definition.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/identity.h"
 #include "harness/judge/machine.h"
+#include "harness/judge/meaning.h"
 #include "harness/judge/number.h"
 #include "harness/judge/numeric.h"
 #include "harness/judge/physics.h"
@@ -114,6 +116,7 @@ std::vector<Verdict> all_verdicts(const Document& document, const std::vector<Cl
   for (Verdict& verdict : scaling_verdicts(document)) verdicts.push_back(std::move(verdict));
   for (Verdict& verdict : soak_verdicts(document)) verdicts.push_back(std::move(verdict));
   for (Verdict& verdict : physics_verdicts(document, verdicts, catalog)) verdicts.push_back(std::move(verdict));
+  add_meanings(verdicts);
   return verdicts;
 }
 
@@ -121,7 +124,7 @@ std::optional<double> share_of_claim(const Verdict& verdict) {
   if (!verdict.attained.is_number() || !verdict.claim.value.is_number()) return std::nullopt;
   if (verdict.claim.metric.starts_with("identity.") || verdict.claim.metric.starts_with("transport."))
     return std::nullopt;
-  const double claimed = verdict.claim.value.get<double>() / (flag_at(verdict.claim.definition, "sparse") ? 2 : 1);
+  const double claimed = verdict.claim.value.get<double>() / counted_times(verdict.claim);
   if (claimed == 0) return std::nullopt;
   return verdict.attained.get<double>() / claimed;
 }

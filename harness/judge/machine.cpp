@@ -85,6 +85,12 @@ std::size_t devices_at_work(const Measurement& measurement) {
   return std::max<std::size_t>({1, measurement.devices.size(), several ? static_cast<std::size_t>(*ranks) : 0});
 }
 
+const Accelerator* accelerator_of_name(const Catalog& catalog, std::string_view name) {
+  constexpr std::string_view simulated = " (virtual)";
+  if (name.ends_with(simulated)) name.remove_suffix(simulated.size());
+  return name.empty() ? nullptr : catalog.find_accelerator(name);
+}
+
 json device_facts(const Document& document, int index) {
   const json& devices = devices_of(document);
   for (const json& device : devices) {

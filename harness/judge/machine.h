@@ -27,6 +27,10 @@ std::size_t nodes_seen(const Document& document);
 // How many devices the value is the slowest of: of several processes the first alone lists its devices.
 std::size_t devices_at_work(const Measurement& measurement);
 
+// The catalog row of a device that calls itself `name`; nullptr when unknown. The test suite's machines put "(virtual)"
+// behind the name of the card they stand for.
+const Accelerator* accelerator_of_name(const Catalog& catalog, std::string_view name);
+
 // The device facts (clocks, units) of device `index`, an empty object when unknown.
 nlohmann::json device_facts(const Document& document, int index);
 

@@ -26,8 +26,6 @@ using nlohmann::json;
 
 bool is_peak(const Claim& claim) { return text_at(claim.definition, "kind") == "peak"; }
 
-double sparse_factor(const Claim& claim) { return flag_at(claim.definition, "sparse") ? 2 : 1; }
-
 // A claim per node about a metric per device: all devices as fast as the slowest.
 double node_factor(const Claim& claim, const Measurement& measurement) {
   const Metric* metric = find_metric(claim.metric);
@@ -72,10 +70,8 @@ const Accelerator* accelerator_of(const Document& document, const Claim& claim, 
   const std::string id = text_at(claim.definition, "accelerator");
   if (!id.empty()) return catalog.find_accelerator(id);
   if (measured_on_host(document, measurement)) return nullptr;
-  std::string name = measurement.devices.empty() ? std::string() : measurement.devices.front().name;
-  constexpr std::string_view simulated = " (virtual)";
-  if (name.ends_with(simulated)) name.resize(name.size() - simulated.size());
-  if (!name.empty()) return catalog.find_accelerator(name);
+  if (!measurement.devices.empty() && !measurement.devices.front().name.empty())
+    return accelerator_of_name(catalog, measurement.devices.front().name);
   const Platform* platform = platform_of(document, catalog);
   return platform == nullptr ? nullptr : catalog.find_accelerator(platform->accelerator);
 }
@@ -87,12 +83,23 @@ struct Target {
   std::string note;
 };
 
-void convert_sparse(const Claim& claim, Target& target) {
-  if (sparse_factor(claim) == 1) return;
-  target.claimed /= 2;
+void convert_definition(const Claim& claim, Target& target) {
+  const double times = counted_times(claim);
+  if (times == 1) return;
+  target.claimed /= times;
   target.line.value = target.claimed;
-  target.note = fmt::format("{} sparse is {} dense (structured sparsity counts operations that are not done)",
-                            claimed_text(claim.value, claim.unit), claimed_text(target.claimed, claim.unit));
+  const std::string printed = claimed_text(claim.value, claim.unit);
+  const std::string counted = claimed_text(target.claimed, claim.unit);
+  target.note = flag_at(claim.definition, "sparse")
+                    ? fmt::format("{} sparse is {} dense (structured sparsity counts operations that are not done)",
+                                  printed, counted)
+                    : fmt::format("{} counts both directions, {} is one", printed, counted);
+}
+
+// What the printed figure is, of which real parts keep up a share.
+const char* printed_figure(const std::string& metric) {
+  const bool link = metric.starts_with("p2p.") || metric.starts_with("host_link.") || metric.starts_with("network.");
+  return link ? "the line rate, of which healthy links carry" : "an arithmetic peak, of which healthy parts sustain";
 }
 
 void convert_peak(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog, Target& target) {
@@ -100,10 +107,11 @@ void convert_peak(const Claim& claim, const Accelerator* accelerator, const Cata
   const auto sustained = sustained_share(catalog, *accelerator, claim.metric);
   if (!sustained) return;
   target.line.value = target.claimed * sustained->share * (1 - sustained_tolerance(claim.metric));
-  target.note = fmt::format(
-      "{} is an arithmetic peak, of which healthy parts sustain {} ({}); less {} for variation, {} counts as met",
-      claimed_text(target.claimed, claim.unit), share_text(sustained->share), sustained->basis,
-      share_text(sustained_tolerance(claim.metric)), quantity_text(target.line.value, claim.unit));
+  if (!target.note.empty()) target.note += "; ";
+  target.note +=
+      fmt::format("{} is {} {} ({}); less {} for variation, {} counts as met", claimed_text(target.claimed, claim.unit),
+                  printed_figure(claim.metric), share_text(sustained->share), sustained->basis,
+                  share_text(sustained_tolerance(claim.metric)), quantity_text(target.line.value, claim.unit));
 }
 
 Target target_of(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog) {
@@ -112,7 +120,7 @@ Target target_of(const Claim& claim, const Accelerator* accelerator, const Catal
   const Metric* metric = find_metric(claim.metric);
   target.line = {claim.comparison, flag_at(claim.definition, "strictly"), target.claimed,
                  metric == nullptr ? 0 : metric->tolerance};
-  convert_sparse(claim, target);
+  convert_definition(claim, target);
   convert_peak(claim, accelerator, catalog, target);
   return target;
 }
@@ -220,6 +228,8 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
   const Accelerator* accelerator = accelerator_of(document, claim, *measurement, catalog);
   const Target target = target_of(claim, accelerator, catalog);
   verdict.kind = decide(target.line, reading);
+  verdict.claim.definition.erase("line");
+  if (target.line.value != target.claimed) verdict.claim.definition["line"] = target.line.value;
   verdict.reason = reason(verdict.kind, target, reading, claim, *measurement);
   if (verdict.kind == VerdictKind::met) {
     if (const std::string why = not_all_measured(document, claim, *measurement); !why.empty()) {

@@ -1,8 +1,11 @@
-// The claims a catalog row makes: what the seller says the machine is, and the data sheet of its accelerator.
+// The claims a catalog row makes: what the seller says the machine is and what its network carries, and the data sheet
+// of its accelerator. What the row does not know makes no claim.
 #include <fmt/format.h>
 
+#include "harness/judge/data_sheet.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
+#include "harness/judge/number.h"
 #include "harness/judge/transport_verdict.h"
 
 namespace claimcheck {
@@ -10,80 +13,75 @@ namespace {
 
 using nlohmann::json;
 
-json source_of(const Sources& sources, const Catalog& catalog) {
-  json source = {{"from", "catalog"}, {"ids", sources}};
-  for (const std::string& id : sources) {
-    const auto found = catalog.sources.find(id);
-    if (found == catalog.sources.end()) continue;
-    source["text"] = found->second.title;
-    if (!found->second.date.empty()) source["date"] = found->second.date;
-    break;
-  }
-  return source;
-}
-
 class Builder {
  public:
-  Builder(const Platform& platform, const Catalog& catalog) : platform_(platform), catalog_(catalog) {}
+  Builder(const Platform& platform, const Catalog& catalog)
+      : platform_(platform), source_(source_of(platform.sources, catalog)) {}
 
-  void identity(const std::string& what, json value, const std::string& unit, const json& more = json::object()) {
+  void add(const std::string& what, const std::string& metric, json value, const std::string& unit,
+           const json& more = json::object()) {
     Claim claim;
     claim.id = fmt::format("platform:{}:{}", platform_.id, what);
-    claim.metric = "identity." + what;
+    claim.metric = metric;
     claim.comparison = value.is_number() && !unit.empty() ? ">=" : "==";
     claim.value = std::move(value);
     claim.unit = unit;
     claim.definition = {{"comparison", "claim"}, {"platform", platform_.id}};
     claim.definition.update(more);
-    claim.source = source_of(platform_.sources, catalog_);
+    claim.source = source_;
     claims_.push_back(std::move(claim));
+  }
+
+  void identity(const std::string& what, json value, const std::string& unit, const json& more = json::object()) {
+    add(what, "identity." + what, std::move(value), unit, more);
+  }
+
+  // Of a slice of a card the row says its share, so the row goes before the card.
+  void device_memory(const Accelerator* accelerator) {
+    auto size = number_at(platform_.record, "/accelerator_memory_gb");
+    if (!size && accelerator != nullptr) size = accelerator->memory_gb;
+    if (!size || !(*size > 0) || platform_.accelerator_count.value_or(0) < 1) return;
+    identity("accelerator_memory_gb", *size, "GB", {{"per", "device"}, {"prefix", "decimal"}});
+  }
+
+  // Rates of a node are sold in bits; the benchmarks between two nodes measure one adapter.
+  void network() {
+    if (!platform_.network_gbps || !(*platform_.network_gbps > 0)) return;
+    const double total = *platform_.network_gbps;
+    const std::string kind = text_at(platform_.record, "network_kind");
+    json definition = {{"per", "node"}, {"direction", "one"}, {"prefix", "decimal"}};
+    if (!kind.empty()) definition["network_kind"] = kind;
+    const double adapters = number_at(platform_.record, "/network_nics").value_or(0);
+    if (adapters > 0) definition["adapters"] = adapters;
+    identity("network_gbps", total, "Gb/s", definition);
+    const bool efa = kind == "EFA";
+    if (adapters < 1 || !(efa || kind.starts_with("InfiniBand") || kind.starts_with("RoCE"))) return;
+    definition.update(
+        {{"kind", "peak"},
+         {"per", "adapter"},
+         {"printed", fmt::format("{} Gb/s a node, {} adapters", exact_text(total), exact_text(adapters))}});
+    const char* metric = efa ? "network.efa.gbps" : "network.ib.gbps";
+    add(metric, metric, total / adapters / 8, "GB/s", definition);
   }
 
   void transports() {
     for (Claim& claim : transport_claims(platform_)) {
-      claim.source = source_of(platform_.sources, catalog_);
+      claim.source = source_;
       claims_.push_back(std::move(claim));
     }
   }
 
-  void data_sheet(const Accelerator& accelerator, const std::string& metric, double value, const std::string& unit,
-                  const json& more) {
-    Claim claim;
-    claim.id = fmt::format("data_sheet:{}:{}", accelerator.id, metric);
-    claim.metric = metric;
-    claim.value = value;
-    claim.unit = unit;
-    claim.definition = {{"comparison", "claim"},    {"kind", "peak"},
-                        {"per", "device"},          {"accelerator", accelerator.id},
-                        {"platform", platform_.id}, {"accelerator_name", accelerator.name}};
-    claim.definition.update(more);
-    claim.source = source_of(accelerator.sources, catalog_);
-    claims_.push_back(std::move(claim));
+  void data_sheet(const Accelerator& accelerator, const Catalog& catalog) {
+    for (Claim& claim : data_sheet_claims(accelerator, &platform_, catalog)) claims_.push_back(std::move(claim));
   }
 
   std::vector<Claim> take() { return std::move(claims_); }
 
  private:
   const Platform& platform_;
-  const Catalog& catalog_;
+  json source_;
   std::vector<Claim> claims_;
 };
-
-void add_data_sheet(const Accelerator& accelerator, Builder& builder) {
-  for (const char* data_type : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"}) {
-    const auto dense = dense_claim(accelerator, data_type);
-    const std::string metric = gemm_metric(data_type);
-    if (!dense || metric.empty()) continue;
-    builder.data_sheet(accelerator, metric, *dense, metric.ends_with(".tops") ? "TOPS" : "TFLOPS",
-                       {{"density", "dense"}, {"data_type", data_type}});
-  }
-  if (accelerator.memory_bandwidth_gbps) {
-    builder.data_sheet(accelerator, "memory.read.gbps", *accelerator.memory_bandwidth_gbps, "GB/s",
-                       {{"prefix", "decimal"},
-                        {"also", json::array({"memory.triad.gbps", "memory.add.gbps", "memory.copy.gbps",
-                                              "memory.scale.gbps", "memory.write.gbps"})}});
-  }
-}
 
 }  // namespace
 
@@ -95,13 +93,15 @@ std::vector<Claim> platform_claims(const Platform& platform, const Catalog& cata
     builder.identity("accelerator", accelerator->name, "", {{"accelerator", accelerator->id}});
   }
   if (platform.accelerator_count) builder.identity("accelerator_count", *platform.accelerator_count, "");
+  builder.device_memory(accelerator);
   if (platform.vcpus) builder.identity("vcpus", *platform.vcpus, "");
-  if (platform.ram_gib) builder.identity("ram_gib", *platform.ram_gib, "GiB");
+  if (platform.ram_gib) builder.identity("ram_gib", *platform.ram_gib, "GiB", {{"prefix", "binary"}});
   if (platform.local_nvme_gb && *platform.local_nvme_gb > 0) {
-    builder.identity("local_nvme_gb", *platform.local_nvme_gb, "GB");
+    builder.identity("local_nvme_gb", *platform.local_nvme_gb, "GB", {{"prefix", "decimal"}});
   }
   builder.transports();
-  if (accelerator != nullptr) add_data_sheet(*accelerator, builder);
+  builder.network();
+  if (accelerator != nullptr) builder.data_sheet(*accelerator, catalog);
   return builder.take();
 }
 

@@ -15,7 +15,9 @@ struct Sustained {
   bool own = true;    // false: nothing is known of this accelerator, the median of others stands in
 };
 
-// Of a GEMM metric ("gemm.bf16.tflops") or of memory bandwidth ("memory.read.gbps"). Unset when nothing is known.
+// Of a GEMM metric ("gemm.bf16.tflops"), of memory bandwidth ("memory.read.gbps"), of NVLink or PCIe one way
+// ("p2p.read.gbps", "host_link.h2d.gbps") or of an adapter ("network.ib.gbps"): of the printed figure, one way. Unset
+// when nothing is known.
 std::optional<Sustained> sustained_share(const Catalog& catalog, const Accelerator& accelerator,
                                          std::string_view metric);
 
@@ -24,7 +26,8 @@ std::optional<Sustained> sustained_share(const Catalog& catalog, const Accelerat
 std::optional<Sustained> sustained_gemm_share(const Catalog& catalog, const Accelerator& accelerator,
                                               std::string_view data_type);
 
-// How far below what healthy parts sustain is still as expected: 10 % for GEMM, 5 % for memory (facts, section 6).
+// How far below what healthy parts sustain is still as expected: 10 % for GEMM, 5 % for memory and adapters (facts,
+// section 6), 10 % for links (a driver alone moved NVLink by 7 %, boards differ in PCIe by as much; facts 4.14).
 double sustained_tolerance(std::string_view metric);
 
 }  // namespace claimcheck

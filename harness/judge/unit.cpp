@@ -10,10 +10,19 @@ namespace {
 struct Unit {
   std::string_view name;
   std::string_view dimension;
-  double factor;  // to the dimension's base: byte/s, FLOP/s, operation/s, second, 1, IO/s
+  double factor;  // to the dimension's base: byte, byte/s, FLOP/s, operation/s, second, 1, IO/s
 };
 
 constexpr std::array units = {
+    Unit{"B", "size", 1},
+    Unit{"kB", "size", 1e3},
+    Unit{"MB", "size", 1e6},
+    Unit{"GB", "size", 1e9},
+    Unit{"TB", "size", 1e12},
+    Unit{"KiB", "size", 1024.0},
+    Unit{"MiB", "size", 1048576.0},
+    Unit{"GiB", "size", 1073741824.0},
+    Unit{"TiB", "size", 1099511627776.0},
     Unit{"B/s", "bytes", 1},
     Unit{"kB/s", "bytes", 1e3},
     Unit{"MB/s", "bytes", 1e6},

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <vector>
 
 #include "harness/judge/claim.h"
+#include "harness/judge/identity.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
@@ -33,21 +33,14 @@ std::string origin(const Verdict& verdict) {
 }
 
 std::string metric_name(const Claim& claim) {
-  static const std::map<std::string, std::string> words = {{"identity.accelerator", "accelerator"},
-                                                           {"identity.accelerator_count", "number of accelerators"},
-                                                           {"identity.vcpus", "vCPUs"},
-                                                           {"identity.ram_gib", "memory"},
-                                                           {"identity.local_nvme_gb", "local NVMe"},
-                                                           {"transport.network", "network between nodes"},
-                                                           {"transport.inside_node", "links inside a node"}};
-  if (const auto found = words.find(claim.metric); found != words.end()) return found->second;
-  std::string name = claim.metric;
-  if (const Metric* metric = find_metric(claim.metric)) name = metric->name;
+  if (find_metric(claim.metric) == nullptr) return identity_name(claim.metric);
+  std::string name = find_metric(claim.metric)->name;
   const auto conditions = claim.definition.find("conditions");
   if (claim.id.starts_with("user:") && conditions != claim.definition.end() && conditions->is_object()) {
     for (const auto& [key, value] : conditions->items()) name += fmt::format(", {} {}", key, value_text(value));
   }
   if (flag_at(claim.definition, "sparse")) name += ", sparse";
+  if (text_at(claim.definition, "direction") == "both") name += ", both ways";
   if (text_at(claim.definition, "per") == "node") name += ", per node";
   return name;
 }
@@ -117,6 +110,11 @@ std::string sentence(std::string text) {
   return text;
 }
 
+// Failures, of which the buyer asks whose they are.
+bool is_decided(const Verdict& verdict) {
+  return verdict.kind == VerdictKind::not_met || verdict.kind == VerdictKind::contradicted;
+}
+
 // A cause that several claims share is said once.
 std::string reasons(const std::vector<Verdict>& verdicts) {
   std::string text;
@@ -124,6 +122,8 @@ std::string reasons(const std::vector<Verdict>& verdicts) {
   for (const Verdict& verdict : verdicts) {
     if (!needs_reason(verdict)) continue;
     text += labelled(" ", sentence(fmt::format("{}: {}", row_name(verdict), verdict.reason)), 1, width);
+    const std::string means = is_decided(verdict) ? text_at(verdict.meaning, "text") : "";
+    if (!means.empty() && said.insert(means).second) text += labelled("", means, 3, width);
     for (const std::string& why : verdict.diagnosis) {
       if (!said.insert(why).second) continue;
       const std::size_t arrow = why.find(" -> ");

@@ -39,6 +39,7 @@ void clean(Verdict& verdict) {
   clean(verdict.reason);
   for (std::string& line : verdict.diagnosis) clean(line);
   clean(verdict.measurement_id);
+  clean(verdict.meaning);
 }
 
 }  // namespace

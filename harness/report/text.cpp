@@ -3,6 +3,7 @@
 
 #include "harness/cost/cost.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/meaning.h"
 #include "harness/report/layout.h"
 #include "harness/report/sanitise.h"
 
@@ -28,7 +29,9 @@ std::string verdict_line(const Document& document, const ReportOptions& options)
           ? "Nothing was judged: no claim was given, and the catalog promises nothing for this machine."
           : summary(document.verdicts);
   const std::string plain = labelled("VERDICT", text, indent, options.width);
-  return paint("VERDICT", colour_of(document), options.colour) + plain.substr(7);
+  const std::string means = meaning_of_all(document.verdicts);
+  return paint("VERDICT", colour_of(document), options.colour) + plain.substr(7) +
+         (means.empty() ? "" : labelled("MEANS", means, indent, options.width));
 }
 
 // The `cost` object is open: one that this version cannot read costs its table, not the report.

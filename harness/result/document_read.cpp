@@ -166,6 +166,10 @@ Verdict verdict_from(const Shape& record) {
     for (const Shape& line : diagnosis->elements()) verdict.diagnosis.push_back(line.text());
   }
   verdict.measurement_id = text_or_empty(record, "measurement_id");
+  if (const auto meaning = record.optional_member("meaning")) {
+    if (!meaning->value().is_object()) meaning->expected("an object");
+    verdict.meaning = meaning->value();
+  }
   return verdict;
 }
 

@@ -75,20 +75,22 @@ json to_json(const Finding& finding) {
 
 json to_json(const Verdict& verdict) {
   const Claim& claim = verdict.claim;
-  return {{"claim",
-           {{"id", claim.id},
-            {"metric", claim.metric},
-            {"operator", claim.comparison},
-            {"value", claim.value},
-            {"unit", claim.unit},
-            {"definition", claim.definition},
-            {"source", claim.source}}},
-          {"verdict", to_string(verdict.kind)},
-          {"attained", verdict.attained},
-          {"interval", interval(verdict.interval)},
-          {"reason", verdict.reason},
-          {"diagnosis", verdict.diagnosis},
-          {"measurement_id", verdict.measurement_id}};
+  json value = {{"claim",
+                 {{"id", claim.id},
+                  {"metric", claim.metric},
+                  {"operator", claim.comparison},
+                  {"value", claim.value},
+                  {"unit", claim.unit},
+                  {"definition", claim.definition},
+                  {"source", claim.source}}},
+                {"verdict", to_string(verdict.kind)},
+                {"attained", verdict.attained},
+                {"interval", interval(verdict.interval)},
+                {"reason", verdict.reason},
+                {"diagnosis", verdict.diagnosis},
+                {"measurement_id", verdict.measurement_id}};
+  if (!verdict.meaning.is_null()) value["meaning"] = verdict.meaning;
+  return value;
 }
 
 json to_json(const Document& document) {

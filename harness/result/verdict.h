@@ -34,6 +34,7 @@ struct Verdict {
   std::string reason;                                 // one sentence
   std::vector<std::string> diagnosis;                 // why it is low and what to do next, most likely first
   std::string measurement_id;                         // which measurement decided, empty when none
+  nlohmann::json meaning;                             // for the buyer (harness/judge/meaning.h); null: not said
 };
 
 }  // namespace claimcheck
