@@ -153,7 +153,8 @@ void check_fabric(const Catalog& catalog, const Expected& record, Problems& prob
   if (!is_bus(record)) return;
   const nlohmann::json nodes = record.conditions.value("nodes", nlohmann::json(1));
   const bool several = nodes.is_number() && nodes.get<double>() > 1;
-  if (several && record.platform.empty() && !record.conditions.contains("fabric"))
+  const bool unlisted = record.accelerator.starts_with("unlisted:");  // named after its machine
+  if (several && !unlisted && record.platform.empty() && !record.conditions.contains("fabric"))
     refuse(problems, record.place,
            fmt::format("{} nodes on any machine with {}, whatever its network; name the platform, or the fabric in "
                        "conditions",

@@ -68,6 +68,7 @@ void add_size_options(CLI::App& command, MeasureSettings& measure) {
       ->envname("CLAIMCHECK_MAX_BYTES")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(1.0, 1e18))  // a sign would make a size of all the memory there is
       ->group("Sizes");
   command.add_option("--max-gemm", measure.max_gemm, "Largest m, n and k of a matrix product")
       ->envname("CLAIMCHECK_MAX_GEMM")
@@ -78,6 +79,7 @@ void add_size_options(CLI::App& command, MeasureSettings& measure) {
       ->envname("CLAIMCHECK_FILE_BYTES")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(1.0, 1e18))  // a sign would make a size of all the memory there is
       ->group("Sizes");
   command.add_option("--threads", measure.threads, "CPU cores to use [all usable]")
       ->type_name("N")
@@ -85,7 +87,7 @@ void add_size_options(CLI::App& command, MeasureSettings& measure) {
       ->group("Sizes");
   command.add_option("--seed", measure.seed, "Seed of the random data")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1.8e19))
       ->group("Sizes");
   command.add_option("--worker", measure.worker, "Worker program to use")->type_name("PATH")->group("Sizes");
   // Passed on to the worker: faults for the tests of what happens then.

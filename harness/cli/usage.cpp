@@ -115,6 +115,14 @@ std::string plain_number(std::string text) {
   return text;
 }
 
+// " from 1 to 1000"; an end that only says how large a number can be is left out.
+std::string range_text(const std::string& least, const std::string& most) {
+  constexpr std::size_t meant = 10;  // digits
+  const std::string end = plain_number(most);
+  return end.size() > meant ? fmt::format(" of at least {}", plain_number(least))
+                            : fmt::format(" from {} to {}", plain_number(least), end);
+}
+
 // "expected a whole number from 1 to 1000, such as 8".
 std::string expected_of(const CLI::Option& option, const std::string& range) {
   const std::string type = option.get_type_name();
@@ -152,16 +160,16 @@ std::string sentence(const CLI::App& app, const CLI::App& command, const CLI::Pa
     return fmt::format("{}{}{}", place(command), text,
                        option == nullptr ? "" : fmt::format(": {}", option->get_description()));
   }
-  if (error.get_name() == "ExtrasError") return unexpected(command, text);
+  if (text.starts_with("The following argument")) return unexpected(command, text);
   if (error.get_name() == "ConversionError" &&
       std::regex_match(text, found, std::regex("Could not convert: (\\S+) = (.*)")))
     return bad_value(command, found[1], found[2], "");
   if (error.get_name() == "ValidationError") {
     const std::string name = text.substr(0, text.find(':'));
+    const std::string value = value_of(name, arguments);  // as typed; CLI11 has what a size was made of
     if (std::regex_search(text, found, std::regex(": Value (.*) not in range (.*) to (.*)")))
-      return bad_value(command, name, found[1],
-                       fmt::format(" from {} to {}", plain_number(found[2]), plain_number(found[3])));
-    if (const std::string value = value_of(name, arguments); !value.empty()) return bad_value(command, name, value, "");
+      return bad_value(command, name, value.empty() ? found[1].str() : value, range_text(found[2], found[3]));
+    if (!value.empty()) return bad_value(command, name, value, "");
   }
   if (error.get_name() == "ArgumentMismatch") {
     const std::string name = text.substr(0, text.find(':'));

@@ -202,7 +202,7 @@ std::string list_text(const std::vector<std::string>& names) {
   std::vector<std::string> first(names.begin(),
                                  names.begin() + static_cast<std::ptrdiff_t>(std::min(shown, names.size())));
   const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-  return fmt::format("{}{}", fmt::join(first, ", "), more);
+  return fmt::format("{}{}", fmt::join(first, "; "), more);
 }
 
 // What measured figures say, worst first.

@@ -5,8 +5,8 @@ import math
 from made_results import EXAMPLE, H100, measurement, p5, without_claims
 from support import CommandTest, claimcheck, load, parse
 
-class Machine(CommandTest):
-    """What measurements say about the machine: transports, slow devices, limits of links."""
+class Judged(CommandTest):
+    """A document judged as text and as JSON, and reported; all valid, no line too long."""
 
     def judged(self, document, *arguments):
         path = self.folder / "result.json"
@@ -21,6 +21,10 @@ class Machine(CommandTest):
         self.report = claimcheck("report", path).stdout
         self.assert_valid(document | {"findings": result["findings"], "verdicts": result["verdicts"]}, "result")
         return {verdict["claim"]["metric"]: verdict for verdict in result["verdicts"]}
+
+
+class Machine(Judged):
+    """What measurements say about the machine: transports, slow devices, limits of links."""
 
     def test_sockets_between_nodes_that_promise_efa(self):
         reduce = measurement("allreduce/bytes:1073741824", "allreduce.busbw.gbps", "GB/s", 3.9,
@@ -86,6 +90,48 @@ class Machine(CommandTest):
         self.assertAlmostEqual(self.verdicts["user:1"]["attained"], 0.5)
         self.assertEqual(metrics["training.mfu"]["verdict"], "not_met")
         self.assertIn("= training.tflops / 989 TFLOPS", self.report)
+
+
+class Meaning(Judged):
+    """A claim that is marketing told apart from a machine that is sick, in the text, the JSON and the report."""
+
+    def claimed(self, tflops, claim="gemm.bf16.tflops>=989"):
+        document = p5([measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", tflops, [tflops] * 8)])
+        self.judged(document, "--claim", claim)
+        return self.verdicts["user:1"]["meaning"]
+
+    def test_marketing(self):
+        meaning = self.claimed(794)
+        self.assertEqual(meaning["kind"], "claim_too_high")
+        self.assertAlmostEqual(meaning["of_claim"], 794 / 989)
+        self.assertIn("80.3 % of the claim", " ".join(self.text.split()))
+        self.assertIn("The claim is marketing, the machine is not sick", " ".join(self.text.split()))
+
+    def test_a_sick_machine(self):
+        self.assertEqual(self.claimed(600)["kind"], "slow_and_too_high")
+        self.assertEqual(self.claimed(600, "gemm.bf16.tflops>=700")["kind"], "machine_slow")
+        self.assertIn("MEANS     ", self.text)
+        self.assertIn("This machine is sick", " ".join(self.text.split()))
+
+    def test_the_report_of_a_judged_result_says_it(self):
+        document = p5([measurement("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 794, [794] * 8)])
+        path = self.folder / "result.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        answer, = parse(claimcheck("judge", path, "--claim", "gemm.bf16.tflops>=989", "--json").stdout)["results"]
+        self.assertIn("marketing", answer["meaning"])
+        path.write_text(json.dumps(document | {"verdicts": answer["verdicts"]}), encoding="utf-8")
+        self.assertIn("MEANS     ", claimcheck("report", path).stdout)
+
+    def test_claims_of_the_catalog_are_printed(self):
+        done = self.assert_exit(claimcheck("catalog", "claims", "--of", "p5.48xlarge", "--json"), 0)
+        claims = {claim["id"]: claim for claim in parse(done.stdout)["claims"]}
+        link = claims["data_sheet:nvidia-h100-sxm-80:p2p.read.gbps"]
+        self.assertEqual((link["value"], link["unit"], link["definition"]["direction"]), (900, "GB/s", "both"))
+        text = self.assert_exit(claimcheck("catalog", "claims", "--of", "H100 SXM"), 0).stdout
+        self.assertIn("both directions, per device", " ".join(text.split()))
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100, line)
+        self.assert_refused(claimcheck("catalog", "claims", "--of", "p5.48xlarg"), '"aws:p5.48xlarge"')
 
 
 class Judge(CommandTest):
@@ -182,6 +228,7 @@ class Judge(CommandTest):
             ("memory.triad.gbps>=fast", ["position 20", "expected a finite number, found 'fast'"]),
             ("memory.triad.gbps>=5 TFLOPS", ["position 22", "is in GB/s"]),
             ("memory.triad.gbps>=nan", ["expected a finite number"]),
+            ("allreduce.busbw.gbps[bytes=4M]>=1", ["position 28", "bytes=4194304 or bytes=4MiB"]),
             ("", ["position 1", "expected a metric"]),
         ]
         for claim, parts in rows:

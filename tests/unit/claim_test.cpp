@@ -83,6 +83,40 @@ TEST(ParseClaim, Conditions) {
   EXPECT_EQ(parse_claim("gemm.bf16.tflops[per=node]>=5600").definition["per"], "node");
 }
 
+TEST(ParseClaim, SizesInConditions) {
+  EXPECT_EQ(parse_claim("allreduce.busbw.gbps[bytes=4MiB]>=1").definition["conditions"]["bytes"], 4194304);
+  EXPECT_EQ(parse_claim("allreduce.busbw.gbps[bytes=1 GiB,ranks=8]>=1").definition["conditions"]["bytes"], 1073741824);
+  EXPECT_EQ(parse_claim("allreduce.busbw.gbps[bytes=8GB]>=1").definition["conditions"]["bytes"], 8e9);
+  EXPECT_EQ(parse_claim("storage.read.gbps[block_bytes=128kB]>=1").definition["conditions"]["block_bytes"], 128000);
+  EXPECT_EQ(parse_claim("gemm.bf16.tflops[shape=8192x8192x8192]>=1").definition["conditions"]["shape"],
+            "8192x8192x8192");
+  EXPECT_THAT(refusal("allreduce.busbw.gbps[bytes=4M]>=1"),
+              AllOf(HasSubstr("position 28:"), HasSubstr("such as bytes=4194304 or bytes=4MiB, found '4M'")))
+      << "10^6 to some, 2^20 to others";
+  EXPECT_THAT(refusal("allreduce.busbw.gbps[bytes=large]>=1"), HasSubstr("or bytes=4MiB, found 'large'"));
+  EXPECT_THAT(refusal("gemm.bf16.tflops[n=4k]>=1"), HasSubstr("expected a plain number, such as n=8, found '4k'"));
+}
+
+TEST(ParseClaim, Directions) {
+  EXPECT_EQ(parse_claim("p2p.read.gbps[direction=both]>=900").definition["direction"], "both");
+  EXPECT_THAT(refusal("p2p.read.gbps[direction=up]>=900"), HasSubstr("direction=both or direction=one, found 'up'"));
+}
+
+TEST(ParseClaim, SizesOfTheMachine) {
+  const Claim disk = parse_claim("identity.local_nvme_gb>=30.4 TB");
+  EXPECT_NEAR(disk.value.get<double>(), 30400, 1e-9);
+  EXPECT_EQ(disk.unit, "GB");
+  EXPECT_EQ(disk.definition["note"], "30.4 TB = 30400 GB");
+  EXPECT_EQ(parse_claim("identity.ram_gib>=2 TiB").value, 2048);
+  EXPECT_NEAR(parse_claim("identity.accelerator_memory_gb>=80 GiB").value.get<double>(), 85.899345920, 1e-9);
+  EXPECT_EQ(parse_claim("identity.network_gbps>=3.2 Tb/s").value, 3200);
+  EXPECT_EQ(parse_claim("identity.network_gbps>=400 GB/s").value, 3200);
+  EXPECT_EQ(parse_claim("identity.interconnect_gbps>=900").definition["direction"], "both");
+  EXPECT_THAT(refusal("identity.ram_gib>=2048 GB/s"),
+              HasSubstr("GB/s does not measure identity.ram_gib, which is in GiB"));
+  EXPECT_THAT(refusal("identity.vcpus==192 cores"), HasSubstr("expected the end after the number"));
+}
+
 TEST(ParseClaim, ReadsBackAsText) {
   EXPECT_EQ(to_text(parse_claim("memory.triad.gbps>=2900")), "memory.triad.gbps >= 2900 GB/s");
   EXPECT_EQ(to_text(parse_claim("memory.triad.gbps>2900")), "memory.triad.gbps > 2900 GB/s");

@@ -47,6 +47,22 @@ TEST(Definition, BothDirections) {
   EXPECT_EQ(said("p2p.bidirectional.gbps>=900"), "");
 }
 
+TEST(Definition, LinksOfANode) {
+  EXPECT_THAT(said("p2p.read.gbps>=3600"),
+              AllOf(HasSubstr("8 devices carry together;"), HasSubstr("'p2p.read.gbps>=450'")));
+  EXPECT_THAT(said("p2p.read.gbps>=7.2 TB/s"), HasSubstr("8 devices carry together, both directions;"));
+  EXPECT_THAT(said("host_link.d2h.gbps>=504"), AllOf(HasSubstr("PCIe of 8 devices"), HasSubstr(">=63'")));
+  EXPECT_EQ(said("host_link.d2h.gbps[per=node]>=504"), "");
+  EXPECT_EQ(said("p2p.read.gbps[direction=both]>=900"), "") << "it says so itself";
+}
+
+TEST(Definition, CountedTwice) {
+  EXPECT_EQ(counted_times(parse_claim("gemm.bf16.tflops[sparse=yes]>=1979")), 2);
+  EXPECT_EQ(counted_times(parse_claim("p2p.read.gbps[direction=both]>=900")), 2);
+  EXPECT_EQ(counted_times(parse_claim("p2p.bidirectional.gbps[direction=both]>=900")), 1) << "the metric's own";
+  EXPECT_EQ(counted_times(parse_claim("p2p.read.gbps>=450")), 1);
+}
+
 TEST(Definition, BinaryUnits) {
   EXPECT_THAT(said("memory.read.gbps>=3350 GiB/s"), AllOf(HasSubstr("binary unit"), HasSubstr("7.4 %")));
   EXPECT_EQ(said("memory.read.gbps>=3350 GB/s"), "");

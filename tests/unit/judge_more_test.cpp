@@ -16,13 +16,14 @@ TEST(PlatformClaims, IdentityAndDataSheet) {
   std::vector<std::string> ids;
   for (const Claim& claim : claims) ids.push_back(claim.id);
   EXPECT_THAT(ids, ElementsAre("platform:aws:p5.48xlarge:accelerator", "platform:aws:p5.48xlarge:accelerator_count",
-                               "platform:aws:p5.48xlarge:vcpus", "platform:aws:p5.48xlarge:ram_gib",
-                               "data_sheet:nvidia-h100-sxm-80:gemm.fp64.tflops",
+                               "platform:aws:p5.48xlarge:accelerator_memory_gb", "platform:aws:p5.48xlarge:vcpus",
+                               "platform:aws:p5.48xlarge:ram_gib", "data_sheet:nvidia-h100-sxm-80:gemm.fp64.tflops",
                                "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops",
                                "data_sheet:nvidia-h100-sxm-80:memory.read.gbps"));
-  EXPECT_EQ(claims[4].value, 67) << "the library's fp64 runs on the tensor cores";
-  EXPECT_EQ(claims[5].definition["density"], "dense");
-  EXPECT_EQ(claims[5].source["text"], "the sheet");
+  EXPECT_EQ(claims[2].value, 80);
+  EXPECT_EQ(claims[5].value, 67) << "the library's fp64 runs on the tensor cores";
+  EXPECT_EQ(claims[6].definition["density"], "dense");
+  EXPECT_EQ(claims[6].source["text"], "the sheet");
 }
 
 TEST(PlatformClaims, APeakIsHeldToWhatHealthyPartsSustain) {

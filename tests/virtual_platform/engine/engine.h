@@ -49,6 +49,7 @@ class Scheduler {
   std::vector<std::shared_ptr<Meeting>> waiting_;
   std::vector<std::weak_ptr<WriteWatch>> watches_;
   const Operation* timing_ = nullptr;
+  std::uint32_t timed_ = 0;  // operations that were given a duration
 };
 
 Scheduler& scheduler();

@@ -35,6 +35,16 @@ bool reaches_host(const std::vector<Range>& ranges) {
   });
 }
 
+// Between -1 and 1, by the number of the operation: the 32-bit finaliser of MurmurHash3, public domain.
+double noise(std::uint32_t number) {
+  number ^= number >> 16;
+  number *= 0x85ebca6bU;
+  number ^= number >> 13;
+  number *= 0xc2b2ae35U;
+  number ^= number >> 16;
+  return 2.0 * number / 4294967295.0 - 1;
+}
+
 }  // namespace
 
 Scheduler& scheduler() {
@@ -223,8 +233,9 @@ void Scheduler::time(const OperationPointer& operation, double start) {
   }
   if (work.footprint) note_writes(work.footprint->writes);
   timing_ = operation.get();
+  const Gpu& gpu = *device(operation->device).gpu;
   const bool slow = operation->fault != nullptr && operation->fault->kind == "slow";
-  const double times = device(operation->device).gpu->slowdown * (slow ? operation->fault->times : 1);
+  const double times = gpu.slowdown * (slow ? operation->fault->times : 1) * (1 + gpu.jitter * noise(timed_++));
   const double seconds = work.seconds ? work.seconds(start) * times : 0;
   timing_ = nullptr;
   for (const Flow& flow : work.flows) {

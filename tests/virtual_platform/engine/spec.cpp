@@ -47,6 +47,7 @@ void read_figures(Fields& fields, Gpu& gpu) {
   fields.read("vector_tflops", gpu.vector_tflops);
   fields.read("tensor_tflops", gpu.tensor_tflops);
   fields.read("slowdown", gpu.slowdown);
+  fields.read("jitter", gpu.jitter);
 }
 
 void read_sensors(Fields& fields, Gpu& gpu) {

@@ -38,6 +38,7 @@ struct Gpu {
   RatesByType vector_tflops;  // attained by FMA chains; int32 and dp4a in 1e12 operations a second
   RatesByType tensor_tflops;  // attained by mma on registers
   double slowdown = 1;        // every duration of this GPU is this many times longer
+  double jitter = 0;          // and each by up to this share longer or shorter, the same in every run
 
   // What NVML says; the sensors of `lying_sensors` say this value instead.
   double power_watts = 0;  // under load
