@@ -166,12 +166,13 @@ class Parser {
       std::string_view value = take_while([](unsigned char c) { return c != ',' && c != ']' && c != '['; });
       while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())) != 0) value.remove_suffix(1);
       if (value.empty()) fail(fmt::format("expected a value for the condition '{}', found {}", key, found()));
+      if (next() != ',' && next() != ']')
+        fail(fmt::format("expected ',' or ']' after the condition '{}', found {}", key, found()));
       set_condition(claim, key, value, begin);
       if (next() == ',') {
         ++position_;
         continue;
       }
-      if (next() != ']') fail(fmt::format("expected ',' or ']' after the condition '{}', found {}", key, found()));
       ++position_;
       return;
     }

@@ -7,6 +7,7 @@
 #include "harness/cost/money.h"
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
+#include "harness/judge/meaning.h"
 #include "harness/judge/verdict_rows.h"
 #include "harness/report/format.h"
 #include "harness/report/header.h"
@@ -114,6 +115,7 @@ std::string render_markdown(const Document& original, const ReportOptions&) {
   std::string text =
       "### claimcheck: " + plain(document.verdicts.empty() ? "nothing was judged" : summary(document.verdicts)) +
       "\n\n";
+  if (const std::string means = meaning_of_all(document.verdicts); !means.empty()) text += plain(means) + "\n\n";
   for (const report::HeaderLine& line : report::header_lines(document)) {
     if (is_warning(line)) text += fmt::format("> **{}** {}\n\n", line.heading, plain(line.content));
     if (line.heading == "machine" || line.heading == "run") text += plain(line.content) + "  \n";

@@ -5,6 +5,7 @@ import math
 from made_results import EXAMPLE, H100, measurement, p5, without_claims
 from support import CommandTest, claimcheck, load, parse
 
+
 class Judged(CommandTest):
     """A document judged as text and as JSON, and reported; all valid, no line too long."""
 

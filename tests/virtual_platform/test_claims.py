@@ -12,7 +12,7 @@ import support
 # 8 x H100; the repetitions differ a little, and the memory is faster than its own clock allows (2 x 2619 MHz x 5120 bit).
 CHANGES = {"gpu": {"jitter": 0.02, "memory_gbps": 5000.0}}
 ONLY = "gemm.bf16,memory.read,p2p.read,host_link.h2d"
-LINES = {"CLAIMCHECK_MAX_GEMM": "512", "CLAIMCHECK_MAX_BYTES": "1048576", "CLAIMCHECK_MIN_TIME": "0.001"}
+LINES = {"CLAIMCHECK_MAX_GEMM": "512", "CLAIMCHECK_MAX_BYTES": "8388608", "CLAIMCHECK_MIN_TIME": "0.001"}
 
 
 class Claims(unittest.TestCase):
@@ -46,8 +46,8 @@ class Claims(unittest.TestCase):
         return {verdict["claim"]["id"]: verdict for verdict in result["verdicts"]}
 
     def test_one_claim_of_each_kind(self):
-        gemm = [one for one in self.document["measurements"] if one["metric"] == "gemm.bf16.tflops"]
-        best = max(gemm, key=lambda one: one["value"] or 0)
+        best = max((one for one in self.document["measurements"] if one["metric"] == "gemm.bf16.tflops" and
+                    one["conditions"]["data_pattern"] == "normal"), key=lambda one: one["value"])
         low, high = best["statistics"]["ci95"]
         self.assertLess(low, high, "repetitions that do not differ have no interval to straddle")
         self.assertLess(abs(best["value"] / 794.5 - 1), 0.03, best)  # the spec's

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "harness/judge/judge.h"
+#include "harness/judge/meaning.h"
 #include "harness/judge/verdict_rows.h"
 #include "harness/report/html/escape.h"
 #include "harness/report/html/sections.h"
@@ -67,8 +68,11 @@ std::string verdict_html(const Document& document) {
       document.verdicts.empty()
           ? "Nothing was judged: no claim was given, and the catalog promises nothing for this machine."
           : summary(document.verdicts);
-  return wrapped_in("section", element("h1", text, "id=\"verdict-text\""),
-                    fmt::format("id=\"verdict\" class=\"verdict {}\" tabindex=\"-1\"", tone(document)));
+  const std::string means = meaning_of_all(document.verdicts);
+  return wrapped_in(
+      "section",
+      element("h1", text, "id=\"verdict-text\"") + (means.empty() ? "" : element("p", means, "id=\"meaning\"")),
+      fmt::format("id=\"verdict\" class=\"verdict {}\" tabindex=\"-1\"", tone(document)));
 }
 
 std::string claims_html(const Document& document) {
