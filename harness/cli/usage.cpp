@@ -101,7 +101,9 @@ std::string missing_command(const CLI::App& app, const CLI::App& command, const 
 std::string unexpected(const CLI::App& command, const std::string& text) {
   const std::size_t colon = text.find(": ");
   const std::string list = colon == std::string::npos ? text : text.substr(colon + 2);
-  const std::string word = list.substr(0, list.find(' '));
+  // An unknown option leaves its value, too, in any order.
+  const std::size_t option = list.starts_with("-") ? 0 : list.find(" -") == std::string::npos ? 0 : list.find(" -") + 1;
+  const std::string word = list.substr(option, list.find(' ', option) - option);
   if (!word.starts_with("-")) return fmt::format("{}'{}' is one argument too many", place(command), word);
   const std::string near = quoted_choice(nearest(word.substr(0, word.find('=')), option_names(command), 2));
   return fmt::format("{}no option is called {}{}", place(command), word,

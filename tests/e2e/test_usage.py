@@ -13,6 +13,7 @@ ROWS = [
     (["judge"], ["judge: FILE is required", "`claimcheck judge --help`"]),
     (["judge", "x", "--strcit"], ["judge: no option is called --strcit", '"--strict"']),
     (["judge", "x", "--clami=memory.triad.gbps>=1"], ['"--claim"']),
+    (["run", "--profle", "quick"], ["run: no option is called --profle", '"--profile"']),
     (["explain", "a", "b"], ["explain: 'b' is one argument too many"]),
     (["run", "--claim"], ["--claim: its value CLAIM is missing"]),
     (["run", "--budget", "2M"], ["--budget 2M: expected a duration such as 90s, 5m or 1h30m"]),
