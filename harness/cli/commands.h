@@ -25,6 +25,7 @@ void add_judge(CLI::App& app, Global& global);
 void add_cost(CLI::App& app, Global& global);
 void add_scale(CLI::App& app, Global& global);
 void add_advise(CLI::App& app, Global& global);
+void add_import(CLI::App& app, Global& global);
 void add_report(CLI::App& app, Global& global);
 void add_catalog(CLI::App& app, Global& global);
 // Its subcommands.

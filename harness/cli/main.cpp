@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   cli::add_cost(app, global);
   cli::add_scale(app, global);
   cli::add_advise(app, global);
+  cli::add_import(app, global);
   cli::add_report(app, global);
   cli::add_catalog(app, global);
   cli::add_explain(app, global);

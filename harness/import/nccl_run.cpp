@@ -1,0 +1,329 @@
+#include "harness/import/nccl_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/report/quantity.h"
+
+namespace claimcheck::importing {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_rows = 20'000;  // of one run: sizes are powers of two or steps between two bounds
+
+struct Program {
+  std::string_view name;
+  std::string_view family;
+};
+constexpr std::array<Program, 12> programs = {{{"all_reduce", "allreduce"},
+                                               {"all_gather", "allgather"},
+                                               {"reduce_scatter", "reducescatter"},
+                                               {"broadcast", "broadcast"},
+                                               {"sendrecv", "sendrecv"},
+                                               {"alltoall", "alltoall"},
+                                               {"AllReduce", "allreduce"},
+                                               {"AllGather", "allgather"},
+                                               {"ReduceScatter", "reducescatter"},
+                                               {"Broadcast", "broadcast"},
+                                               {"SendRecv", "sendrecv"},
+                                               {"AlltoAll", "alltoall"}}};
+
+bool reduces_all(const std::string& family) { return family == "allreduce"; }
+bool moves_all_but_own(const std::string& family) {
+  return family == "allgather" || family == "reducescatter" || family == "alltoall";
+}
+
+std::optional<double> parameter(std::string_view line, std::string_view name) {
+  const auto rest = after(line, name);
+  if (!rest) return std::nullopt;
+  const Fields fields(*rest);
+  return fields.size() == 0 ? std::nullopt : number(fields[0]);
+}
+
+std::string size_text(double bytes) { return binary_bytes_text(bytes); }
+
+}  // namespace
+
+void NcclRun::parameters(std::string_view line) {
+  has_parameters_ = true;
+  min_bytes_ = parameter(line, "minBytes ");
+  max_bytes_ = parameter(line, "maxBytes ");
+  for (const std::string_view mark : {" iters: ", " iters "})
+    if (const auto rest = line.rfind(mark); rest != std::string_view::npos && !iterations_)
+      iterations_ = parameter(
+          line.substr(line.find("warmup iters: ") == std::string_view::npos ? 0 : line.find("warmup iters: ") + 14),
+          mark);
+  validated_ = parameter(line, "validation: ").value_or(1) != 0;
+}
+
+void NcclRun::collective(std::string_view program) {
+  for (const Program& known : programs)
+    if (contains(program, known.name)) family_ = known.family;
+}
+
+bool NcclRun::rank(int number, const NcclRank& rank) {
+  const auto [known, is_new] = ranks_.emplace(number, rank);
+  return is_new || (known->second.host == rank.host && known->second.device == rank.device);
+}
+
+void NcclRun::row(const NcclRow& from, bool counts_wrong, std::size_t line) {
+  if (rows_.size() >= most_rows) return;
+  Row row;
+  row.bytes = from.bytes;
+  row.type = from.type;
+  row.op = from.op;
+  row.count = from.count;
+  row.two_halves = from.two_halves;
+  row.nodes = from.nodes;
+  row.line = line;
+  const auto half_of = [&](const NcclHalf& half) -> std::optional<Half> {
+    if (!half.time_us || !(*half.time_us > 0)) return std::nullopt;
+    Half made;
+    made.time_us = *half.time_us;
+    made.busbw = half.busbw;
+    made.algbw = half.algbw;
+    made.checked = !half.unchecked && validated_;
+    // "error" of old versions is a deviation: 1e-06 is rounding, never a count.
+    made.wrong = counts_wrong ? half.wrong.value_or(0) : 0;
+    return made;
+  };
+  row.out = half_of(from.out);
+  row.in = half_of(from.in);
+  if (row.out || row.in) rows_.push_back(std::move(row));
+}
+
+std::optional<double> NcclRun::factor_at(const Row& row) const {
+  for (const auto* half : {&row.out, &row.in}) {
+    if (!*half || !(*half)->busbw || !(*(*half)->busbw > 0) || row.bytes <= 0) continue;
+    const double algbw = row.bytes / (*half)->time_us / 1e3;
+    return *(*half)->busbw / algbw;
+  }
+  return std::nullopt;
+}
+
+const NcclRun::Row* NcclRun::largest() const {
+  const Row* found = nullptr;
+  for (const Row& row : rows_)
+    if (factor_at(row) && (found == nullptr || row.bytes > found->bytes)) found = &row;
+  return found;
+}
+
+// The printed digits allow this much: 1.75 of 2.15 / 1.08 could be 1.97 to 2.01.
+std::string NcclRun::family_by_factor(const Row& row, double factor, Collected& collected) const {
+  constexpr double close = 0.02;
+  if (factor > 1 + close) return "allreduce";
+  if (factor > 1 - close) {
+    if (row.op == "sum" || row.op.empty())
+      collected.note(
+          "busbw equals algbw: an all-reduce of 2 ranks, send/receive or broadcast; the log does not say which");
+    return "collective";
+  }
+  if (row.op == "sum") return "reducescatter";
+  collected.note(
+      "a collective without reduction whose name is not in the log: all-gather, reduce-scatter or all-to-all");
+  return "collective";
+}
+
+std::optional<int> NcclRun::ranks_by_factor(const std::string& family, const Row& row, double factor) const {
+  const double busbw = row.out && row.out->busbw ? *row.out->busbw : row.in && row.in->busbw ? *row.in->busbw : 0;
+  // Two digits of a small figure fit many numbers of ranks.
+  if (busbw < 5) return std::nullopt;
+  double ranks = 0;
+  if (reduces_all(family) && factor > 1.01 && factor < 2) ranks = 2 / (2 - factor);
+  if (moves_all_but_own(family) && factor < 1) ranks = 1 / (1 - factor);
+  if (family == "collective" && factor < 0.98) ranks = 1 / (1 - factor);
+  if (ranks < 1.5 || ranks > 100'000) return std::nullopt;
+  return static_cast<int>(std::lround(ranks));
+}
+
+NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked_ranks,
+                                  std::optional<int> asked_nodes) const {
+  Meaning meaning;
+  meaning.family = family_;
+  const Row* row = largest();
+  const double factor = row == nullptr ? 0 : factor_at(*row).value_or(0);
+  if (meaning.family.empty()) meaning.family = factor > 0 ? family_by_factor(*row, factor, collected) : "collective";
+  const auto by_factor = factor > 0 ? ranks_by_factor(meaning.family, *row, factor) : std::nullopt;
+  // The last rank of an excerpt tells how many there were at least.
+  const int seen = ranks_.empty() ? 0 : ranks_.rbegin()->first + 1;
+  const bool all_seen = static_cast<int>(ranks_.size()) == seen;
+  if (seen > 0 && all_seen) {
+    meaning.ranks = seen;
+  } else if (by_factor) {
+    meaning.ranks = by_factor;
+    meaning.inferred = true;
+    collected.note(fmt::format("{} ranks, inferred from busbw and time at {}{}", *by_factor, size_text(row->bytes),
+                               seen > 0 ? fmt::format("; the log names rank {}", seen - 1) : ""));
+  } else if (seen > 0) {
+    meaning.ranks = seen;
+  }
+  std::set<std::string> hosts;
+  for (const auto& [number, rank] : ranks_) hosts.insert(rank.host);
+  if (!hosts.empty() && all_seen) meaning.nodes = static_cast<int>(hosts.size());
+  const bool ratio_tells =
+      by_factor && seen > 0 && all_seen && std::abs(*by_factor - seen) > std::max(1.0, 0.12 * seen);
+  if (ratio_tells) {
+    collected.add(Finding{"import.ranks",
+                          "error",
+                          fmt::format("The device list has {} ranks, but busbw over algbw at {} is that of {}.", seen,
+                                      size_text(row->bytes), *by_factor),
+                          "The rows are not of the run whose devices are listed; import the log of one run.",
+                          {}});
+    meaning.ranks = by_factor;
+  }
+  if (asked_ranks && meaning.ranks && *asked_ranks != *meaning.ranks) {
+    collected.add(
+        Finding{"import.ranks_claimed",
+                "error",
+                fmt::format("{} ranks are said to have taken part, but the numbers are those of {}: this log "
+                            "is no evidence for {} ranks.",
+                            *asked_ranks, *meaning.ranks, *asked_ranks),
+                "Import the log of the run that is meant; nccl-tests built without MPI runs alone on each node.",
+                {}});
+  }
+  if (asked_nodes && meaning.nodes && *asked_nodes != *meaning.nodes)
+    collected.add(Finding{"import.nodes_claimed",
+                          "error",
+                          fmt::format("{} nodes are said to have taken part, but the device list names {}.",
+                                      *asked_nodes, *meaning.nodes),
+                          "Import the log of the run that is meant.",
+                          {}});
+  if (asked_nodes && !meaning.nodes && !(asked_ranks && meaning.ranks && *asked_ranks != *meaning.ranks))
+    meaning.nodes = asked_nodes;
+  return meaning;
+}
+
+void NcclRun::report_half(Collected& collected, const Row& row, const Half& half, bool in_place,
+                          const Meaning& meaning) const {
+  Measurement measurement;
+  measurement.id = fmt::format("{}/bytes:{:.0f}{}", meaning.family, row.bytes, in_place ? "/in_place" : "");
+  measurement.unit = "GB/s";
+  measurement.status = Outcome::ok;
+  measurement.conditions = {
+      {"method", "nccl-tests"}, {"bytes", row.bytes}, {"in_place", in_place}, {"checked", half.checked}};
+  if (!row.two_halves) measurement.conditions["in_place"] = "unknown";
+  if (!row.type.empty()) measurement.conditions["data_type"] = nccl_type_name(row.type);
+  if (!row.op.empty()) measurement.conditions["redop"] = row.op;
+  const auto nodes = row.nodes ? std::optional(static_cast<int>(*row.nodes)) : meaning.nodes;
+  auto ranks = meaning.ranks;
+  if (row.nodes)
+    if (const auto factor = factor_at(row)) ranks = ranks_by_factor(meaning.family, row, *factor);
+  if (ranks) measurement.conditions["ranks"] = *ranks;
+  if (nodes) measurement.conditions["nodes"] = *nodes;
+  if (row.nodes) measurement.id += fmt::format("/nodes:{:.0f}", *row.nodes);
+  if (iterations_) measurement.conditions["iterations"] = *iterations_;
+  measurement.evidence = {{"line", row.line}};
+  if (meaning.ranks == 1) {
+    measurement.status = Outcome::unsupported;
+    measurement.reason = "one rank: nothing is communicated, and the figures mean nothing";
+  } else if (half.wrong > 0) {
+    measurement.status = Outcome::wrong_result;
+    measurement.reason = fmt::format("{:.0f} wrong values at {}", half.wrong, size_text(row.bytes));
+  }
+  const bool valued = measurement.status == Outcome::ok;
+  // 0.00 is a figure that two digits cannot show, not a dead link.
+  if (half.busbw && (*half.busbw > 0 || !valued)) {
+    measurement.metric = meaning.family + ".busbw.gbps";
+    if (valued) measurement.value = half.busbw;
+    collected.add(measurement);
+    if (meaning.family != "collective") {
+      measurement.metric = meaning.family + ".algbw.gbps";
+      if (valued) measurement.value = row.bytes / half.time_us / 1e3;
+      collected.add(measurement);
+    }
+  }
+  constexpr double small = 1024;
+  const bool smallest = std::none_of(rows_.begin(), rows_.end(),
+                                     [&](const Row& other) { return other.bytes > 0 && other.bytes < row.bytes; });
+  if (valued && smallest && row.bytes <= small && !in_place && meaning.family != "collective") {
+    measurement.metric = meaning.family + ".latency.us";
+    measurement.unit = "us";
+    measurement.value = half.time_us;
+    collected.add(measurement);
+  }
+}
+
+void NcclRun::report_row(Collected& collected, const Row& row, const Meaning& meaning) const {
+  if (row.bytes <= 0) return;  // "-b 1" of four-byte elements: nothing was sent
+  if (row.out) report_half(collected, row, *row.out, false, meaning);
+  if (row.in) report_half(collected, row, *row.in, true, meaning);
+}
+
+void NcclRun::check_average(Collected& collected) const {
+  if (!average_ || rows_.empty()) return;
+  double sum = 0;
+  double count = 0;
+  for (const Row& row : rows_)
+    for (const auto* half : {&row.out, &row.in})
+      if (*half && (*half)->busbw) {
+        sum += *(*half)->busbw;
+        ++count;
+      }
+  if (count == 0) return;
+  const double average = sum / count;
+  if (std::abs(average - *average_) > 0.02 * std::max(average, *average_) + 0.02) {
+    collected.partial(fmt::format("rows are missing: the printed average is {}, that of the rows here {}",
+                                  number_text(*average_), number_text(average)));
+  }
+}
+
+void NcclRun::check_completeness(Collected& collected) const {
+  if (elided_) collected.partial("rows were cut out (\"...\")");
+  if (edited_)
+    collected.note("columns are missing: somebody edited the table; whether results were checked is unknown");
+  if (!header_ && !rows_.empty()) collected.partial("the table has no header: an excerpt");
+  if (header_ && rows_.empty() && failure_.empty()) {
+    collected.partial("a header without rows: the run hung before its first size, or the log was cut");
+    collected.add(Finding{
+        "import.hang",
+        "warning",
+        "nccl-tests printed its header and no row: it hung, or the log was cut.",
+        "Run it again with NCCL_DEBUG=INFO; a rank that does not answer, or a firewall between nodes, hangs it.",
+        {}});
+  }
+  if (rows_.empty() || trailer_) return;
+  const double last = rows_.back().bytes;
+  if (max_bytes_ && last < *max_bytes_)
+    collected.partial(fmt::format("the log ends at {} of {}: the run was stopped, hung, or the log was cut",
+                                  size_text(last), size_text(*max_bytes_)));
+  else
+    collected.partial("the end of the output is missing: an excerpt");
+}
+
+void NcclRun::report_devices(Collected& collected) const {
+  std::map<std::string, int> models;
+  std::map<std::string, int> node_of;
+  for (const auto& [number, rank] : ranks_) {
+    ++models[rank.gpu];
+    const int node = node_of.try_emplace(rank.host, static_cast<int>(node_of.size())).first->second;
+    json facts = {{"node", node}};
+    if (!rank.bus.empty()) facts["printed_bus"] = rank.bus;
+    collected.device(number, {{"name", rank.gpu}, {"facts", facts}});
+  }
+  if (models.size() < 2) return;
+  std::string names;
+  for (const auto& [name, count] : models) names += fmt::format("{}{} x {}", names.empty() ? "" : " and ", count, name);
+  collected.add(Finding{"import.heterogeneous",
+                        "warning",
+                        fmt::format("The ranks are on different GPUs: {}.", names),
+                        "Expect what the slower kind reaches, and test each kind alone before both together.",
+                        {}});
+}
+
+void NcclRun::report(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const {
+  report_devices(collected);
+  const Meaning found = meaning(collected, asked_ranks, asked_nodes);
+  for (const Row& row : rows_) report_row(collected, row, found);
+  if (found.ranks == 1) collected.note("one rank took part: there is nothing to judge");
+  const bool any = std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.out && row.out->checked; });
+  if (!rows_.empty() && !any) collected.note("results were not checked: the trailer's \"0 OK\" says nothing then");
+  if (iterations_ == 1) collected.note("one iteration for each size: the spread is not known");
+  check_average(collected);
+  check_completeness(collected);
+}
+
+}  // namespace claimcheck::importing

@@ -1,0 +1,97 @@
+// One run of nccl-tests: who took part, what was asked for, and its rows. Says what the numbers mean: which collective,
+// how many ranks, on how many nodes, and whether they can be what they claim.
+//
+// Formulas [nccl-tests, doc/PERFORMANCE.md], n ranks, f = busbw x time / bytes:
+//   all-reduce f = 2 (n-1)/n, so n = 2 / (2 - f);  all-gather, reduce-scatter, all-to-all f = (n-1)/n, so n = 1 / (1 -
+//   f); send/receive, broadcast, reduce f = 1
+// f is taken from size and time: old versions print an algorithm bandwidth that holds the factor already.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/import/collected.h"
+#include "harness/import/nccl_table.h"
+
+namespace claimcheck::importing {
+
+struct NcclRank {
+  std::string host;
+  int device = 0;
+  std::string bus;
+  std::string gpu;
+};
+
+class NcclRun {
+ public:
+  void parameters(std::string_view line);     // "# nThread 1 nGpus 8 minBytes ..."
+  void collective(std::string_view program);  // "all_reduce_perf"
+  // False when the rank was there before: another run writes into the same file.
+  bool rank(int number, const NcclRank& rank);
+  void row(const NcclRow& row, bool counts_wrong, std::size_t line);
+  void elided() { elided_ = true; }
+  void header() { header_ = true; }
+  void edited() { edited_ = true; }
+  void trailer() { trailer_ = true; }
+  void average(double busbw) { average_ = busbw; }
+  void failure(const std::string& text) { failure_ = text; }
+
+  bool any_rows() const { return !rows_.empty(); }
+  bool any_ranks() const { return !ranks_.empty(); }
+  bool started() const { return header_ || has_parameters_ || any_ranks() || !failure_.empty(); }
+  bool has_parameters() const { return has_parameters_; }
+  bool ended() const { return trailer_; }
+
+  // Measurements, findings and remarks of the whole run. `asked_ranks`, `asked_nodes`: what the user says.
+  void report(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const;
+
+ private:
+  struct Half {
+    double time_us = 0;
+    std::optional<double> busbw;
+    std::optional<double> algbw;
+    double wrong = 0;
+    bool checked = false;
+  };
+  struct Row {
+    double bytes = 0;
+    std::string type;
+    std::string op;
+    std::optional<double> count;
+    std::optional<Half> out;
+    std::optional<Half> in;
+    bool two_halves = true;
+    std::optional<double> nodes;
+    std::size_t line = 0;
+  };
+  struct Meaning {
+    std::string family;  // "allreduce", "collective" when it cannot be told
+    std::optional<int> ranks;
+    bool inferred = false;  // from the factor
+    std::optional<int> nodes;
+  };
+
+  std::optional<double> factor_at(const Row& row) const;
+  const Row* largest() const;
+  Meaning meaning(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const;
+  std::string family_by_factor(const Row& row, double factor, Collected& collected) const;
+  std::optional<int> ranks_by_factor(const std::string& family, const Row& row, double factor) const;
+  void report_row(Collected& collected, const Row& row, const Meaning& meaning) const;
+  void report_half(Collected& collected, const Row& row, const Half& half, bool in_place, const Meaning& meaning) const;
+  void check_completeness(Collected& collected) const;
+  void check_average(Collected& collected) const;
+  void report_devices(Collected& collected) const;
+
+  std::string family_;
+  std::map<int, NcclRank> ranks_;
+  std::vector<Row> rows_;
+  std::optional<double> min_bytes_, max_bytes_, iterations_, average_;
+  bool has_parameters_ = false, header_ = false, trailer_ = false, elided_ = false, edited_ = false;
+  bool validated_ = true;
+  std::string failure_;
+};
+
+}  // namespace claimcheck::importing
