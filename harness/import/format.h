@@ -38,5 +38,6 @@ const Format& format_named(std::string_view name);
 std::unique_ptr<Reader> open_nccl_tests(Collected& collected);
 std::unique_ptr<Reader> open_nccl_debug(Collected& collected);
 std::unique_ptr<Reader> open_nvbandwidth(Collected& collected);
+bool document_nvbandwidth(Collected& collected, const nlohmann::json& value);
 
 }  // namespace claimcheck::importing

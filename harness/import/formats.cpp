@@ -17,6 +17,12 @@ const std::vector<Format>& formats() {
        open_nccl_tests,
        nullptr},
       {"nccl-debug", "NCCL with NCCL_DEBUG", {"NCCL INFO ", "NCCL WARN ", "NCCL version "}, open_nccl_debug, nullptr},
+      {"nvbandwidth",
+       "nvbandwidth, text and JSON",
+       {"nvbandwidth Version", "memcpy CE ", "memcpy SM ", "nvbandwidth -", "Invalid value when checking the pattern",
+        "Waived:", "Waiving "},
+       open_nvbandwidth,
+       document_nvbandwidth},
   };
   return table;
 }

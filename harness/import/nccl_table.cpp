@@ -84,10 +84,10 @@ bool NcclTable::header(std::string_view line) {
   }
   const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
   if (!has("size") || !has("time")) return false;
+  edited_ = !has("count") || !has("type");
   columns_ = std::move(columns);
   counts_wrong_ = wrong;
   milliseconds_ = contains(line, " bytes ") && contains(line, " res");  // NCCL 1
-  edited_ = !has("count") || !has("type");
   return true;
 }
 

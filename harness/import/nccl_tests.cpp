@@ -2,6 +2,9 @@
 // built without MPI, mixed: then they are no run of all ranks, and nothing of them counts for one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "harness/import/cuda_errors.h"
 #include "harness/import/format.h"
 #include "harness/import/nccl_run.h"
@@ -25,7 +28,7 @@ class NcclTests : public Reader {
 
   void end(bool whole) override {
     finish();
-    if (mixed_runs_ > 1) report_mixed();
+    if (more_beginnings_ > 0 || !other_hosts_.empty()) report_mixed();
     if (!whole) collected_.partial("the last line has no end: the file may be cut short");
   }
 
@@ -44,7 +47,7 @@ class NcclTests : public Reader {
     if (contains(text, "nThread ") && contains(text, "minBytes ")) {
       // Twice before any row: two programs write into one file.
       if (run_.has_parameters() && !run_.any_rows()) {
-        ++mixed_runs_;
+        ++more_beginnings_;
       } else {
         finish();
       }
@@ -103,7 +106,7 @@ class NcclTests : public Reader {
       }
     }
     if (run_.any_rows()) finish();
-    if (!run_.rank(static_cast<int>(*number), rank)) ++mixed_runs_;
+    if (!run_.rank(static_cast<int>(*number), rank)) other_hosts_.insert(rank.host);
     return true;
   }
 
@@ -170,17 +173,17 @@ class NcclTests : public Reader {
   }
 
   void report_mixed() {
-    collected_.invalid(
-        fmt::format("{} separate runs write into this log, each of its own ranks: nothing in it was sent between them",
-                    mixed_runs_));
+    const std::size_t runs = 1 + std::max(more_beginnings_, other_hosts_.size());
+    collected_.invalid(fmt::format(
+        "{} separate runs write into this log, each of its own ranks: nothing was sent between them", runs));
     collected_.add(Finding{
         "import.separate_runs",
         "error",
         fmt::format(
             "This log is {} separate runs at the same time, not one of all ranks: ranks have the same numbers on "
-            "different hosts, or the beginning stands there more than once. No traffic crossed the network between "
-            "them.",
-            mixed_runs_),
+            "different hosts, or the beginning stands there more than once. No traffic crossed the network "
+            "between them.",
+            runs),
         "Build nccl-tests with MPI=1 (make clean first), and start it with mpirun or srun.",
         {}});
   }
@@ -188,7 +191,8 @@ class NcclTests : public Reader {
   Collected& collected_;
   NcclTable table_;
   NcclRun run_;
-  int mixed_runs_ = 1;
+  std::size_t more_beginnings_ = 0;
+  std::set<std::string> other_hosts_;  // whose ranks have numbers that others had before
 };
 
 }  // namespace
