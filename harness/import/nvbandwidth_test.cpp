@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -184,6 +183,15 @@ void report_waived(Collected& collected, const NvbandwidthTest& test, const Mapp
   collected.add(measurement);
 }
 
+// "NVIDIA A40-2Q": gigabytes and the kind of a profile of NVIDIA vGPU; "A100-SXM4-80GB" is none.
+bool is_vgpu_profile(const std::string& name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string::npos || dash + 2 >= name.size()) return false;
+  const bool digits = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dash) + 1, name.end() - 1,
+                                  [](char c) { return c >= '0' && c <= '9'; });
+  return digits && std::string_view("QCBA").find(name.back()) != std::string_view::npos;
+}
+
 }  // namespace
 
 void report_nvbandwidth(Collected& collected, const NvbandwidthTest& test, std::optional<std::size_t> devices) {
@@ -235,12 +243,7 @@ bool nvbandwidth_device(Collected& collected, std::string_view text) {
     const std::size_t end = rest.find(')', bracket);
     if (end != std::string_view::npos) facts["pci_bus_id"] = std::string(rest.substr(bracket + 2, end - bracket - 2));
   }
-  // "NVIDIA A40-2Q": a profile of NVIDIA vGPU.
-  const std::size_t dash = name.rfind('-');
-  const bool profile = dash != std::string::npos && dash + 2 < name.size() &&
-                       std::isdigit(static_cast<unsigned char>(name[dash + 1])) != 0 &&
-                       std::string_view("QCBA").find(name.back()) != std::string_view::npos;
-  if (profile) {
+  if (is_vgpu_profile(name)) {
     facts["virtualization"] = "vgpu";
     collected.add(
         Finding{"import.vgpu",
