@@ -1,6 +1,7 @@
 #include "kernels/cuda/nvml.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -58,6 +59,38 @@ void ask_memory_health(Answers& answers, const Library& library, Device device) 
   answers.add("row_remap_failed", code, rows[3] != 0);
   answers.ask<int>(
       "retired_pages_pending", [&](int& raw) { return library.retired_pages_pending(device, &raw); }, on);
+}
+
+void ask_errors(Answers& answers, const Library& library, Device device) {
+  for (const auto& [name, counter] : {std::pair("ecc_uncorrected", nvml::EccCounter::since_driver_load),
+                                      std::pair("ecc_uncorrected_lifetime", nvml::EccCounter::lifetime)})
+    answers.ask<unsigned long long>(name, [&, counter = counter](auto& raw) {
+      return library.ecc_errors(device, nvml::EccError::uncorrected, counter, &raw);
+    });
+}
+
+void ask_clocks(Answers& answers, const Library& library, Device device) {
+  answers.ask<unsigned>("max_sm_clock_mhz", [&](unsigned& raw) { return library.max_clock(device, Clock::sm, &raw); });
+  answers.ask<unsigned>("max_memory_clock_mhz",
+                        [&](unsigned& raw) { return library.max_clock(device, Clock::memory, &raw); });
+  answers.ask<unsigned>("application_clock_mhz",
+                        [&](unsigned& raw) { return library.application_clock(device, Clock::sm, &raw); });
+  answers.ask<unsigned>("application_clock_default_mhz",
+                        [&](unsigned& raw) { return library.default_application_clock(device, Clock::sm, &raw); });
+}
+
+// Asked before this program has anything on the GPU: whoever is named is somebody else, also in a container, where
+// NVML's process numbers are those of the host.
+void ask_processes(Answers& answers, const Library& library, Device device) {
+  std::array<nvml::ProcessInfo, 64> infos{};
+  auto count = static_cast<unsigned>(infos.size());
+  Return code = library.processes(device, &count, infos.data());
+  if (code == Return::insufficient_size) code = Return::success;  // `count` is then how many there are
+  const auto known = std::min<std::size_t>(count, infos.size());
+  const auto own =
+      std::count_if(infos.begin(), infos.begin() + static_cast<std::ptrdiff_t>(known),
+                    [](const nvml::ProcessInfo& info) { return info.pid == static_cast<unsigned>(getpid()); });
+  answers.add("other_processes", code, static_cast<std::int64_t>(count) - own);
 }
 
 void ask_pcie_now(Answers& answers, const Library& library, Device device) {
@@ -158,11 +191,10 @@ class Gpu final : public NvmlDevice {
     const Return code = library_.driver_version(version.data(), static_cast<unsigned>(version.size()));
     answers.add("driver_version", code, std::string(version.data()));
     ask_power(answers, library_, device_);
-    answers.ask<unsigned>("max_sm_clock_mhz",
-                          [&](unsigned& raw) { return library_.max_clock(device_, Clock::sm, &raw); });
-    answers.ask<unsigned>("max_memory_clock_mhz",
-                          [&](unsigned& raw) { return library_.max_clock(device_, Clock::memory, &raw); });
+    ask_clocks(answers, library_, device_);
     ask_memory_health(answers, library_, device_);
+    ask_errors(answers, library_, device_);
+    ask_processes(answers, library_, device_);
     ask_pcie(answers, library_, device_);
     ask_nvlinks(answers, library_, device_);
     ask_modes(answers, library_, device_);

@@ -21,6 +21,7 @@ enum class Return : int {
   gpu_is_lost = 15,
   reset_required = 16,
   operating_system = 17,
+  insufficient_size = 7,
   version_mismatch = 18,
   argument_version_mismatch = 25,
   deprecated = 26,
@@ -30,7 +31,7 @@ enum class Return : int {
 enum class Clock : int { sm = 1, memory = 2 };
 enum class Sensor : int { gpu = 0 };
 enum class EccError : int { corrected = 0, uncorrected = 1 };
-enum class EccCounter : int { since_driver_load = 0 };
+enum class EccCounter : int { since_driver_load = 0, lifetime = 1 };
 enum class NvLinkEnd : int { gpu = 0, switch_ = 2 };
 
 constexpr unsigned nvlinks_most = 18;
@@ -74,6 +75,14 @@ struct FieldValue {
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
 
 struct Attributes {
   unsigned multiprocessors, copy_engines, decoders, encoders, jpeg_engines, optical_flow_engines;

@@ -50,6 +50,9 @@ void Library::find_functions() {
   find(pci_info, "nvmlDeviceGetPciInfo_v3");
   find(clock, "nvmlDeviceGetClockInfo");
   find(max_clock, "nvmlDeviceGetMaxClockInfo");
+  find(application_clock, "nvmlDeviceGetApplicationsClock");
+  find(default_application_clock, "nvmlDeviceGetDefaultApplicationsClock");
+  find(processes, "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2");
   find(power, "nvmlDeviceGetPowerUsage");
   find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
   find(default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit");

@@ -40,6 +40,9 @@ struct Library {
   Function<Device, PciInfo*> pci_info;
   Function<Device, Clock, unsigned*> clock;
   Function<Device, Clock, unsigned*> max_clock;
+  Function<Device, Clock, unsigned*> application_clock;
+  Function<Device, Clock, unsigned*> default_application_clock;
+  Function<Device, unsigned*, ProcessInfo*> processes;
   Function<Device, unsigned*> power;
   Function<Device, unsigned*> power_limit;
   Function<Device, unsigned*> default_power_limit;

@@ -109,6 +109,8 @@ Facts details(const cudaDeviceProp& properties, const Gpu& gpu, const std::strin
                   properties.memoryBusWidth > 0 ? Fact(static_cast<std::int64_t>(properties.memoryBusWidth)) : Fact()},
                  {"pci_bus_id", bus_id},
                  {"numa_node", gpu.numa_node >= 0 ? Fact(static_cast<std::int64_t>(gpu.numa_node)) : Fact()},
+                 {"near_cpus", near_cpus(gpu.numa_node, false)},
+                 {"near_cpus_usable", near_cpus(gpu.numa_node, true)},
                  {"copy_engines", static_cast<std::int64_t>(properties.asyncEngineCount)}};
   Facts sensed = gpu.sensors == nullptr ? Facts() : gpu.sensors->identity();
   for (const auto& [name, kilohertz] : {std::pair("max_sm_clock_mhz", cudaDevAttrClockRate),

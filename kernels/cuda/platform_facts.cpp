@@ -2,10 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/gemm_rules.h"
@@ -117,6 +120,33 @@ int nvlinks_between(const std::vector<std::string>& ends, const std::string& bus
   };
   const int direct = std::max(count(ends, other_bus_id), count(other_ends, bus_id));
   return direct > 0 ? direct : std::min(count(ends, "switch"), count(other_ends, "switch"));
+}
+
+std::vector<int> cpus_of_list(const std::string& list) {
+  std::vector<int> cpus;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    char* end = nullptr;
+    const long first = std::strtol(part.c_str(), &end, 10);
+    const long last = *end == '-' ? std::strtol(end + 1, nullptr, 10) : first;
+    if (end == part.c_str() || first < 0 || last < first || last > 65535) return {};
+    for (long cpu = first; cpu <= last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+Fact near_cpus(int numa_node, bool only_usable) {
+  if (numa_node < 0) return {};
+  std::ifstream in(fmt::format("/sys/devices/system/node/node{}/cpulist", numa_node));
+  std::string list;
+  if (!std::getline(in, list)) return {};
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return {};
+  const std::vector<int> cpus = cpus_of_list(list);
+  if (!only_usable) return static_cast<std::int64_t>(cpus.size());
+  return static_cast<std::int64_t>(std::count_if(
+      cpus.begin(), cpus.end(), [&](int cpu) { return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &usable) != 0; }));
 }
 
 Fact nccl_version() {

@@ -12,6 +12,10 @@ namespace claimcheck::kernels::cuda {
 Facts version_facts(const Nvml* nvml);
 Fact nccl_version();
 
+// CPUs of a NUMA node, all or those this process may use; unknown for node -1.
+Fact near_cpus(int numa_node, bool only_usable);
+std::vector<int> cpus_of_list(const std::string& list);  // "0-2,8" is 0 1 2 8
+
 // For each GPU, by its index: gpu0_peer_access_to and gpu0_nvlinks_to, one number for each GPU; gpu0_path_to, the words
 // of nvidia-smi topo, "X PIX SYS"; gpu0_nearest_nics "mlx5_0,mlx5_1" and gpu0_nearest_nics_path "PIX".
 Facts link_facts(std::span<const Gpu* const> gpus);

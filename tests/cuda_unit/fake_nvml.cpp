@@ -1,4 +1,6 @@
 // A libnvidia-ml.so.1 of an old driver, with few functions: three GPUs, told apart by the handle, and one MIG instance.
+#include <unistd.h>
+
 #include <cstring>
 
 #include "kernels/cuda/nvml_abi.h"
@@ -7,6 +9,7 @@ using claimcheck::kernels::cuda::nvml::Clock;
 using claimcheck::kernels::cuda::nvml::EccCounter;
 using claimcheck::kernels::cuda::nvml::EccError;
 using claimcheck::kernels::cuda::nvml::FabricInfo;
+using claimcheck::kernels::cuda::nvml::ProcessInfo;
 using claimcheck::kernels::cuda::nvml::Return;
 
 namespace {
@@ -76,6 +79,18 @@ Return nvmlDeviceGetCurrentClocksThrottleReasons(const void* device, unsigned lo
 }
 Return nvmlDeviceGetTotalEccErrors(const void* device, EccError kind, EccCounter, unsigned long long* count) {
   *count = kind == EccError::corrected ? 3 : 0;
+  return of(device, Return::not_supported);
+}
+// The older name of this one, too. Two processes, of which one is the test itself.
+Return nvmlDeviceGetComputeRunningProcesses_v2(const void* device, unsigned* count, ProcessInfo* infos) {
+  if (*count < 2) return Return::insufficient_size;
+  infos[0] = {static_cast<unsigned>(getpid()), 1 << 20, 0, 0};
+  infos[1] = {4000000, 1 << 20, 0, 0};
+  *count = 2;
+  return of(device, Return::no_permission);
+}
+Return nvmlDeviceGetApplicationsClock(const void* device, Clock, unsigned* mhz) {
+  *mhz = 1095;
   return of(device, Return::not_supported);
 }
 Return nvmlDeviceGetNvLinkState(const void* device, unsigned link, int* active) {

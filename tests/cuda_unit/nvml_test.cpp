@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/nvml_words.h"
+#include "kernels/cuda/platform_facts.h"
 
 namespace claimcheck::kernels::cuda {
 namespace {
@@ -61,6 +62,28 @@ TEST_F(NvmlTest, AnswersBecomeFacts) {
   expect(identity, "fabric_degraded_bandwidth", false);
   expect(identity, "fabric_spans_machines", false);
   EXPECT_EQ(identity.count("mig_instance"), 0U);
+}
+
+TEST_F(NvmlTest, OtherProcessesErrorsAndClocks) {
+  const Table identity = table(opened_.nvml->find("healthy", "")->identity());
+  expect(identity, "other_processes", std::int64_t{1});
+  expect(identity, "application_clock_mhz", std::int64_t{1095});
+  expect_unknown(identity, "application_clock_default_mhz");  // the library lacks it
+  expect(identity, "ecc_uncorrected", std::int64_t{0});
+  expect(identity, "ecc_uncorrected_lifetime", std::int64_t{0});
+  const Table sick = table(opened_.nvml->find("sick", "")->identity());
+  expect_unknown(sick, "other_processes");
+  expect(sick, "no_permission", std::string("other_processes"));
+  expect_unknown(sick, "ecc_uncorrected_lifetime");
+}
+
+TEST(PlatformFacts, ListsOfCpus) {
+  EXPECT_EQ(cpus_of_list("0-2,8"), (std::vector<int>{0, 1, 2, 8}));
+  EXPECT_EQ(cpus_of_list("5"), (std::vector<int>{5}));
+  EXPECT_TRUE(cpus_of_list("").empty());
+  EXPECT_TRUE(cpus_of_list("2-1").empty());
+  EXPECT_TRUE(cpus_of_list("x").empty());
+  EXPECT_EQ(near_cpus(-1, true), Fact());
 }
 
 TEST_F(NvmlTest, MissingFunctionsAreUnknownAndNoComplaint) {

@@ -46,7 +46,7 @@ class Imports(unittest.TestCase):
         self.assertEqual(whole - old, {
             "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetRemappedRows",
             "nvmlDeviceGetGpuMaxPcieLinkGeneration", "nvmlDeviceGetNvLinkRemoteDeviceType",
-            "nvmlDeviceGetGpuFabricInfoV"})
+            "nvmlDeviceGetGpuFabricInfoV", "nvmlDeviceGetComputeRunningProcesses_v3"})
         self.assertEqual(old - whole, set())
 
     def test_all_of_them_resolve_at_the_start(self):

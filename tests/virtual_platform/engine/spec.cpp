@@ -63,6 +63,10 @@ void read_sensors(Fields& fields, Gpu& gpu) {
   fields.read("ecc", gpu.ecc);
   fields.read("ecc_corrected", gpu.ecc_corrected);
   fields.read("ecc_uncorrected", gpu.ecc_uncorrected);
+  fields.read("ecc_uncorrected_lifetime", gpu.ecc_uncorrected_lifetime);
+  fields.read("application_clock_mhz", gpu.application_clock_mhz);
+  fields.read("application_clock_default_mhz", gpu.application_clock_default_mhz);
+  fields.read("other_processes", gpu.other_processes);
   fields.read("remapped_rows_corrected", gpu.remapped_rows_corrected);
   fields.read("remapped_rows_uncorrected", gpu.remapped_rows_uncorrected);
   fields.read("remapping_pending", gpu.remapping_pending);

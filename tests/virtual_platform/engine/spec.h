@@ -52,6 +52,10 @@ struct Gpu {
   std::string ecc = "enabled";                // "enabled", "disabled", "unsupported"
   std::int64_t ecc_corrected = 0;             // volatile
   std::int64_t ecc_uncorrected = 0;
+  std::int64_t ecc_uncorrected_lifetime = 0;
+  int application_clock_mhz = 0;          // 0: not supported, as of vGPUs and newer drivers
+  int application_clock_default_mhz = 0;  // likewise
+  int other_processes = 0;                // compute processes that are not this one
   int remapped_rows_corrected = 0;
   int remapped_rows_uncorrected = 0;
   bool remapping_pending = false;

@@ -25,6 +25,7 @@ constexpr nvmlReturn_t NVML_ERROR_UNKNOWN = 999;
 constexpr int NVML_CLOCK_SM = 1;
 constexpr int NVML_CLOCK_MEM = 2;
 constexpr int NVML_MEMORY_ERROR_TYPE_CORRECTED = 0;
+constexpr int NVML_VOLATILE_ECC = 0;
 constexpr int NVML_NVLINK_DEVICE_TYPE_GPU = 0x00;
 constexpr int NVML_NVLINK_DEVICE_TYPE_SWITCH = 0x02;
 constexpr unsigned NVML_FI_DEV_MEMORY_TEMP = 82;
@@ -40,6 +41,14 @@ struct nvmlPciInfo_t {
   char busId[32];
 };
 static_assert(sizeof(nvmlPciInfo_t) == 68);
+
+struct nvmlProcessInfo_t {
+  unsigned pid;
+  unsigned long long usedGpuMemory;
+  unsigned gpuInstanceId;
+  unsigned computeInstanceId;
+};
+static_assert(sizeof(nvmlProcessInfo_t) == 24);
 
 struct nvmlUtilization_t {
   unsigned gpu;

@@ -40,6 +40,18 @@ unsigned long long reason_mask(const Gpu& gpu) {
 
 bool remaps_rows(const Gpu& gpu) { return gpu.compute_capability >= 80; }
 
+// Process numbers that no process of a test has.
+nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos) {
+  const auto all = static_cast<unsigned>(device->gpu->other_processes);
+  if (*count < all) {
+    *count = all;
+    return NVML_ERROR_INSUFFICIENT_SIZE;
+  }
+  for (unsigned i = 0; i < all; i++) infos[i] = {4000000U + i, 1ULL << 20, ~0U, ~0U};
+  *count = all;
+  return NVML_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -58,6 +70,20 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, int type, unsigned* 
   if (const nvmlReturn_t code = whole_gpu("nvmlDeviceGetMaxClockInfo", device)) return code;
   if (type != NVML_CLOCK_SM && type != NVML_CLOCK_MEM) return NVML_ERROR_NOT_SUPPORTED;
   *mhz = rounded(type == NVML_CLOCK_SM ? device->gpu->sm_clock_max_mhz : device->gpu->memory_clock_mhz);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, int type, unsigned* mhz) {
+  if (const nvmlReturn_t code = whole_gpu("nvmlDeviceGetApplicationsClock", device)) return code;
+  if (type != NVML_CLOCK_SM || device->gpu->application_clock_mhz == 0) return NVML_ERROR_NOT_SUPPORTED;
+  *mhz = rounded(device->gpu->application_clock_mhz);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, int type, unsigned* mhz) {
+  if (const nvmlReturn_t code = whole_gpu("nvmlDeviceGetDefaultApplicationsClock", device)) return code;
+  if (type != NVML_CLOCK_SM || device->gpu->application_clock_default_mhz == 0) return NVML_ERROR_NOT_SUPPORTED;
+  *mhz = rounded(device->gpu->application_clock_default_mhz);
   return NVML_SUCCESS;
 }
 
@@ -157,11 +183,25 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, int* current, int* pendin
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int, unsigned long long* count) {
+// Under its former name too, which has the same structure.
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos) {
+  if (const nvmlReturn_t code = refusal("nvmlDeviceGetComputeRunningProcesses_v2", device)) return code;
+  return processes(device, count, infos);
+}
+
+#ifndef CLAIMCHECK_NVML_OLD
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* infos) {
+  if (const nvmlReturn_t code = refusal("nvmlDeviceGetComputeRunningProcesses_v3", device)) return code;
+  return processes(device, count, infos);
+}
+#endif
+
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long* count) {
   if (const nvmlReturn_t code = whole_gpu("nvmlDeviceGetTotalEccErrors", device)) return code;
   if (device->gpu->ecc != "enabled") return NVML_ERROR_NOT_SUPPORTED;
-  *count = static_cast<unsigned long long>(type == NVML_MEMORY_ERROR_TYPE_CORRECTED ? device->gpu->ecc_corrected
-                                                                                    : device->gpu->ecc_uncorrected);
+  const Gpu& gpu = *device->gpu;
+  const std::int64_t uncorrected = counter == NVML_VOLATILE_ECC ? gpu.ecc_uncorrected : gpu.ecc_uncorrected_lifetime;
+  *count = static_cast<unsigned long long>(type == NVML_MEMORY_ERROR_TYPE_CORRECTED ? gpu.ecc_corrected : uncorrected);
   return NVML_SUCCESS;
 }
 
