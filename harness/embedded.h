@@ -1,4 +1,4 @@
-// Files carried inside the binary: catalog/**, results-schema/metrics.json, docs/metrics.md. Paths are relative to the
+// Files carried inside the binary: catalog/**, results-schema/metrics.json, docs/metrics.md, docs/findings.md. Paths are relative to the
 // project ("catalog/prices/aws.csv").
 #pragma once
 

@@ -1,4 +1,5 @@
-// `claimcheck explain [METRIC]`: what a printed number means, from docs/metrics.md; without an argument, all of them.
+// `claimcheck explain [METRIC]`: what a printed number means, from docs/metrics.md, or a finding, from
+// docs/findings.md; without an argument, all numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
+#include "harness/findings/kinds.h"
 #include "harness/metrics_page.h"
 #include "harness/nearest.h"
 #include "harness/report/layout.h"
@@ -88,10 +90,25 @@ json list_json() {
 [[noreturn]] void fail_unknown(const std::string& word) {
   std::vector<std::string> words = terms();
   for (const Metric& metric : metrics()) words.push_back(metric.key);
+  for (const FindingKind& kind : finding_kinds()) words.push_back(kind.id);
   const auto near = nearest(word, words, 3);
   throw UserError(fmt::format("explain: unknown metric \"{}\"{}; `claimcheck explain` lists all",
                               shortened(sanitised_text(word), 80),
                               near.empty() ? std::string() : "; nearest: " + quoted_choice(near)));
+}
+
+void print_kind(const FindingKind& kind, bool as_json) {
+  if (as_json) {
+    fmt::print("{}\n", dump_json({{"finding", kind.id},
+                                  {"severity", kind.severity},
+                                  {"seen_by", kind.when},
+                                  {"cause", kind.cause},
+                                  {"next_step", kind.next_step}}));
+    return;
+  }
+  fmt::print("{}\n{}\n{}\n{}", labelled("", fmt::format("{} ({})", kind.id, kind.severity), 0, 100),
+             labelled("seen by", kind.when, 10, 100), labelled("likely", kind.cause, 10, 100),
+             labelled("next", kind.next_step, 10, 100));
 }
 
 void run_explain(const Options& options) {
@@ -99,6 +116,7 @@ void run_explain(const Options& options) {
     fmt::print("{}", options.json ? dump_json(list_json()) + '\n' : list_text());
     return;
   }
+  if (const FindingKind* kind = find_kind(options.word)) return print_kind(*kind, options.json);
   const PageSection* section = find_section(options.word);
   if (section == nullptr) fail_unknown(options.word);
   const Metric* metric = find_metric(options.word);
@@ -125,7 +143,7 @@ void run_explain(const Options& options) {
 void add_explain(CLI::App& app, Global& global) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("explain", "Say what a number means and how it is measured.");
-  command->add_option("METRIC", options->word, "A metric key or another printed number; none: list them")
+  command->add_option("METRIC", options->word, "A metric key, another printed number or a finding; none: list them")
       ->type_name("METRIC");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(

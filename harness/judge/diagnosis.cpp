@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "harness/judge/diagnosis_gpu.h"
+#include "harness/judge/findings.h"
 #include "harness/judge/headline.h"
 #include "harness/judge/machine.h"
 #include "harness/report/quantity.h"
@@ -101,6 +102,7 @@ bool about_cpu_or_memory(const std::string& id) {
 void findings(const Document& document, bool host, std::vector<std::string>& found) {
   for (const Finding& finding : document.findings) {
     if (finding.severity == "info" && !finding.id.starts_with("cpu.")) continue;
+    if (is_measured_finding(finding)) continue;  // of an earlier judging: the evidence above says it of this number
     const bool fits = host ? about_cpu_or_memory(finding.id) : !about_cpu_or_memory(finding.id);
     if (!fits) continue;
     found.push_back(finding.next_step.empty() ? finding.text : advice(finding.text, finding.next_step));

@@ -24,6 +24,7 @@ void clean(Finding& finding) {
   clean(finding.severity);
   clean(finding.text);
   clean(finding.next_step);
+  clean(finding.cause);
   clean(finding.evidence);
 }
 

@@ -309,6 +309,7 @@ std::string findings_text(const Document& document, const ReportOptions& options
   for (const Finding& finding : document.findings) {
     out += labelled("", finding.severity == "info" ? finding.text : finding.severity + ": " + finding.text, 1,
                     options.width);
+    if (!finding.cause.empty()) out += labelled("   likely", finding.cause, 10, options.width);
     if (!finding.next_step.empty()) out += labelled("   ->", finding.next_step, 6, options.width);
   }
   return out;

@@ -132,6 +132,7 @@ Finding finding_from(const Shape& record) {
   finding.severity = record.member("severity").one_of({"info", "warning", "error"});
   finding.text = record.member("text").filled_text();
   finding.next_step = text_or_empty(record, "next_step");
+  finding.cause = text_or_empty(record, "cause");
   finding.evidence = object_or_empty(record, "evidence");
   return finding;
 }

@@ -66,11 +66,13 @@ json to_json(const Measurement& measurement) {
 }
 
 json to_json(const Finding& finding) {
-  return {{"id", finding.id},
-          {"severity", finding.severity},
-          {"text", finding.text},
-          {"next_step", finding.next_step},
-          {"evidence", finding.evidence}};
+  json value = {{"id", finding.id},
+                {"severity", finding.severity},
+                {"text", finding.text},
+                {"next_step", finding.next_step},
+                {"evidence", finding.evidence}};
+  if (!finding.cause.empty()) value["cause"] = finding.cause;
+  return value;
 }
 
 json to_json(const Verdict& verdict) {

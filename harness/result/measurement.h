@@ -57,6 +57,7 @@ struct Finding {
   std::string text;       // one sentence
   std::string next_step;  // may be empty
   nlohmann::json evidence = nlohmann::json::object();
+  std::string cause = {};  // likely, of its kind (docs/findings.md); may be empty
 };
 
 }  // namespace claimcheck

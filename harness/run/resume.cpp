@@ -21,6 +21,7 @@ Finding finding_from(const nlohmann::json& value) {
   finding.severity = value.value("severity", std::string("info"));
   finding.text = value.value("text", std::string());
   finding.next_step = value.value("next_step", std::string());
+  finding.cause = value.value("cause", std::string());
   if (const auto evidence = value.find("evidence"); evidence != value.end()) finding.evidence = *evidence;
   return finding;
 }

@@ -182,6 +182,31 @@ TEST(Memory, SizesThatDoNotFitAreRefusedInWords) {
   EXPECT_THROW(device.upload(*stream, *large, {}), Error);
 }
 
+TEST(Memory, ComparesWordByWord) {
+  const auto platform = test::open_with(2);
+  Device& device = *platform->devices()[0];
+  std::vector<std::uint64_t> words(100'000);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = i * 0x9e3779b97f4a7c15U;
+  const auto one = test::uploaded(device, words);
+  // One bit each of the first, a middle and the last word.
+  for (const std::size_t at : {std::size_t{0}, std::size_t{61'234}, words.size() - 1})
+    words[at] ^= std::uint64_t{1} << at % 64;
+  const auto other = test::uploaded(device, words);
+  const auto count = device.allocate(16);
+  const auto stream = device.make_stream();
+  const auto differ = [&](Slice a, Slice b) {
+    device.compare(*stream, a, b, *count);
+    stream->wait(test::patience);
+    return test::downloaded<double>(device, Slice(*count, 0, 8))[0];
+  };
+  EXPECT_EQ(differ(*one, *other), 3);
+  EXPECT_EQ(differ(*one, *one), 0);
+  EXPECT_EQ(differ(Slice(*one, 16, 1600), Slice(*other, 16, 1600)), 0);
+  EXPECT_EQ(differ(Slice(*one, 0, 16), Slice(*other, 0, 16)), 1);
+  EXPECT_THROW(device.compare(*stream, Slice(*one, 0, 16), Slice(*other, 0, 32), *count), Error);
+  EXPECT_THROW(device.compare(*stream, Slice(*one, 0, 24), Slice(*other, 0, 24), *count), Error);
+}
+
 TEST(Memory, CopiesBetweenRanksAndPlacements) {
   const auto platform = open_platform({});
   Device& first = *platform->ranks().front();
