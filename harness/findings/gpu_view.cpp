@@ -16,10 +16,12 @@ constexpr std::size_t most_named = 4;  // devices in a sentence; the evidence ha
 
 // The sensors stand in the order of the measurement's devices; those of one device by themselves.
 json sensors_of(const Measurement& measurement, std::size_t place) {
-  if (!measurement.evidence.is_object()) return nullptr;
+  if (!measurement.evidence.is_object()) return json::object();
   if (measurement.devices.size() == 1) return measurement.evidence;
   const auto several = measurement.evidence.find("devices");
-  if (several == measurement.evidence.end() || !several->is_array() || place >= several->size()) return nullptr;
+  if (several == measurement.evidence.end() || !several->is_array() || place >= several->size() ||
+      !(*several)[place].is_object())
+    return json::object();
   return (*several)[place];
 }
 
@@ -45,8 +47,7 @@ std::vector<GpuView> gpus_of(const Document& document) {
     for (const Measurement& measurement : document.measurements)
       for (std::size_t place = 0; place < measurement.devices.size(); ++place)
         if (measurement.devices[place].index == gpu.index)
-          if (json sensors = sensors_of(measurement, place); sensors.is_object())
-            gpu.seen.push_back({&measurement, std::move(sensors)});
+          gpu.seen.push_back({&measurement, sensors_of(measurement, place)});
     gpus.push_back(std::move(gpu));
   }
   return gpus;

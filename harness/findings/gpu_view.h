@@ -13,7 +13,7 @@ namespace claimcheck {
 
 struct Sensed {
   const Measurement* measurement = nullptr;
-  nlohmann::json sensors;  // the names of kernels/cuda/watch.cpp
+  nlohmann::json sensors;  // the names of kernels/cuda/watch.cpp; empty where nothing was sensed
 };
 
 struct GpuView {

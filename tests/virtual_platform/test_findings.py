@@ -94,7 +94,7 @@ class Findings(unittest.TestCase):
         self.assertIn("1 other process.", found["gpu.in_use"]["text"])
 
     def test_a_wrong_bit_in_a_soak(self):
-        flip = {"kind": "flipped_bit", "operation": "gemm", "gpu": 1, "at": 1200}
+        flip = {"kind": "flipped_bit", "operation": "gemm", "gpu": 1, "at": 150}
         found, run = findings({"faults": {"operations": [flip]}}, "soak")
         self.assertIn("gpu.corrupt", found, run)
         self.assertIn("GPU 1", found["gpu.corrupt"]["text"])

@@ -1,4 +1,5 @@
 // Counts operations and says which one goes wrong.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -9,6 +10,8 @@
 namespace virtual_platform {
 
 const OperationFault* next_fault(std::string_view operation, std::string_view name, int gpu) {
+  using Clock = std::chrono::steady_clock;
+  static const Clock::time_point first = Clock::now();
   static std::mutex mutex;
   static auto* counts = new std::vector<std::int64_t>(spec().faults.operations.size());
   const std::lock_guard lock(mutex);
@@ -18,7 +21,7 @@ const OperationFault* next_fault(std::string_view operation, std::string_view na
     const bool looked_at = fault.operation == operation && (fault.gpu < 0 || fault.gpu == gpu) &&
                            (fault.node < 0 || fault.node == this_node()) &&
                            name.find(fault.name) != std::string_view::npos;
-    if (!looked_at) continue;
+    if (!looked_at || std::chrono::duration<double>(Clock::now() - first).count() < fault.after_seconds) continue;
     const std::int64_t number = ++(*counts)[i];
     if (hit == nullptr && (number == fault.at || (fault.and_later && number > fault.at))) hit = &fault;
   }

@@ -220,6 +220,7 @@ OperationFault read_fault(const json& object, const std::string& pointer) {
   fields.read("and_later", fault.and_later);
   fields.read("stays", fault.stays);
   fields.read("times", fault.times);
+  fields.read("after_seconds", fault.after_seconds);
   fields.read("everywhere", fault.everywhere);
   fields.finish();
   expect_one_of(fault.kind, {"flipped_bit", "hang", "lost", "ecc", "error", "async_error", "killed", "slow"},

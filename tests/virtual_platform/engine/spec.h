@@ -143,10 +143,11 @@ struct OperationFault {
   int gpu = -1;           // index in Spec::gpus; -1: counted over all of a process
   int node = -1;          // -1: on every node
   std::int64_t at = 1;
-  bool and_later = false;   // that one and all after it
-  bool stays = false;       // of "lost" and "ecc": in processes that start later as well, see gone_file()
-  double times = 2;         // of "slow"
-  bool everywhere = false;  // a flipped bit in every 8 bytes written; else one in the middle
+  bool and_later = false;    // that one and all after it
+  bool stays = false;        // of "lost" and "ecc": in processes that start later as well, see gone_file()
+  double times = 2;          // of "slow"
+  double after_seconds = 0;  // by the host's clock since the process' first operation; those before do not count
+  bool everywhere = false;   // a flipped bit in every 8 bytes written; else one in the middle
 };
 
 struct Faults {
