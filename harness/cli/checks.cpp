@@ -31,6 +31,19 @@ double parse_gigabytes(const std::string& text, const char* option) {
       fmt::format("{} '{}': expected a size with its unit (MB, GB, TB, PB, GiB, TiB), such as 20TB", option, text));
 }
 
+double parse_share(const std::string& text, const char* option) {
+  double amount = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, amount);
+  std::string unit(static_cast<const char*>(end), last);
+  unit.erase(std::remove(unit.begin(), unit.end(), ' '), unit.end());
+  // A bare 5 is five percent to some and five times to others.
+  const bool percent = unit == "%" && amount <= 100;
+  if (error == std::errc() && amount >= 0 && (percent || (unit.empty() && amount < 1)))
+    return percent ? amount / 100 : amount;
+  throw UserError(fmt::format("{} '{}': expected a share such as 5% or 0.05", option, text));
+}
+
 std::string checked_term(std::string term) {
   std::replace(term.begin(), term.end(), '-', '_');
   const std::vector<std::string> terms = {"on_demand", "spot", "reserved_1y", "reserved_3y"};

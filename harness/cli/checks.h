@@ -13,6 +13,9 @@ void check_range(const char* option, double value, double least, double most, co
 // Gigabytes (1e9 bytes) of "20TB", "500 GB", "2TiB".
 double parse_gigabytes(const std::string& text, const char* option);
 
+// A share from "5%", "5 %" or "0.05".
+double parse_share(const std::string& text, const char* option);
+
 // on_demand, spot, reserved_1y, reserved_3y, or empty for all; '-' counts as '_'.
 std::string checked_term(std::string term);
 

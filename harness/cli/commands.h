@@ -19,6 +19,7 @@ struct Global {
 };
 
 void add_probe(CLI::App& app, Global& global);
+void add_preflight(CLI::App& app, Global& global);
 void add_list(CLI::App& app, Global& global);
 void add_run(CLI::App& app, Global& global);
 void add_judge(CLI::App& app, Global& global);
@@ -27,6 +28,8 @@ void add_scale(CLI::App& app, Global& global);
 void add_advise(CLI::App& app, Global& global);
 void add_import(CLI::App& app, Global& global);
 void add_report(CLI::App& app, Global& global);
+void add_compare(CLI::App& app, Global& global);
+void add_history(CLI::App& app, Global& global);
 void add_catalog(CLI::App& app, Global& global);
 // Its subcommands.
 void add_catalog_claims(CLI::App& catalog, Global& global);

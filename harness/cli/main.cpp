@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
       "            4 something asked for was not measured or stays open.");
   cli::add_run(app, global);
   cli::add_probe(app, global);
+  cli::add_preflight(app, global);
   cli::add_list(app, global);
   cli::add_judge(app, global);
   cli::add_cost(app, global);
@@ -54,6 +55,8 @@ int main(int argc, char** argv) {
   cli::add_advise(app, global);
   cli::add_import(app, global);
   cli::add_report(app, global);
+  cli::add_compare(app, global);
+  cli::add_history(app, global);
   cli::add_catalog(app, global);
   cli::add_explain(app, global);
   cli::add_manual(app, global);

@@ -38,8 +38,10 @@ std::optional<Measurement> utilisation(const Document& document, const Measureme
     for (double& sample : mfu.statistics->samples) sample /= *peak;
     if (!mfu.statistics->samples.empty()) mfu.statistics = summarise(mfu.statistics->samples);
   }
-  for (DeviceValue& device : mfu.devices)
+  for (DeviceValue& device : mfu.devices) {
     if (device.value) *device.value /= *peak;
+    if (device.ci95) device.ci95 = {device.ci95->first / *peak, device.ci95->second / *peak};
+  }
   mfu.evidence = {{"derived",
                    {{"from", "training.tflops"},
                     {"peak_tflops", *peak},

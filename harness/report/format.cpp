@@ -10,9 +10,13 @@
 namespace claimcheck {
 
 const std::vector<ReportFormat>& report_formats() {
-  static const std::vector<ReportFormat> formats = {{"text", render_text},   {"html", render_html},
-                                                    {"md", render_markdown}, {"junit", render_junit},
-                                                    {"csv", render_csv},     {"prometheus", render_prometheus},
+  static const std::vector<ReportFormat> formats = {{"text", render_text},
+                                                    {"html", render_html},
+                                                    {"md", render_markdown},
+                                                    {"junit", render_junit},
+                                                    {"csv", render_csv},
+                                                    {"prometheus", render_prometheus},
+                                                    {"annotations", render_annotations},
                                                     {"json", render_json}};
   return formats;
 }

@@ -30,6 +30,7 @@ std::string render_junit(const Document& document, const ReportOptions& options)
 std::string render_csv(const Document& document, const ReportOptions& options);
 std::string render_prometheus(const Document& document, const ReportOptions& options);
 std::string render_json(const Document& document, const ReportOptions& options);
+std::string render_annotations(const Document& document, const ReportOptions& options);
 
 const std::vector<ReportFormat>& report_formats();
 std::vector<std::string> report_format_names();

@@ -107,6 +107,7 @@ DeviceValue device_from(const Shape& record) {
   device.index = record.member("index").integer();
   device.name = text_or_empty(record, "name");
   if (const auto value = record.optional_member("value")) device.value = value->number_or_null();
+  if (const auto ci95 = record.optional_member("ci95")) device.ci95 = ci95->interval_or_null();
   return device;
 }
 

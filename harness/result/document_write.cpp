@@ -48,7 +48,9 @@ json list(const auto& records) {
 json to_json(const Measurement& measurement) {
   json devices = json::array();
   for (const DeviceValue& device : measurement.devices) {
-    devices.push_back({{"index", device.index}, {"name", device.name}, {"value", number(device.value)}});
+    json written = {{"index", device.index}, {"name", device.name}, {"value", number(device.value)}};
+    if (device.ci95) written["ci95"] = {device.ci95->first, device.ci95->second};
+    devices.push_back(std::move(written));
   }
   json value = {{"id", measurement.id},
                 {"metric", measurement.metric},

@@ -95,7 +95,10 @@ std::vector<DeviceValue> devices_of(const nlohmann::json& object) {
     const std::vector<double> samples = samples_of(device);
     bool finite = !samples.empty();
     for (const double sample : samples) finite = finite && std::isfinite(sample);
-    if (finite) value.value = median(samples);
+    if (finite) {
+      value.value = median(samples);
+      value.ci95 = median_interval_95(samples);
+    }
     devices.push_back(std::move(value));
   }
   return devices;
