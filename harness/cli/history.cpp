@@ -22,6 +22,7 @@ struct Options {
   std::vector<std::string> metrics;
   std::string min_effect;
   int depth = 4;
+  std::optional<std::filesystem::path> html;
   bool json = false;
 };
 
@@ -36,6 +37,7 @@ ExitCode run_history(const Options& options) {
   for (const history::Skipped& one : history.skipped) {
     fmt::print(stderr, "claimcheck: skipped {}: {}\n", one.file, one.reason);
   }
+  if (options.html) write_atomically(*options.html, history::history_html(history));
   if (options.json) {
     fmt::print("{}\n", dump_json(history::history_json(history)));
   } else {
@@ -66,11 +68,12 @@ void add_history(CLI::App& app, Global& global) {
                    "Smallest step or drift that counts, such as 2% [half the metric's tolerance]")
       ->type_name("PERCENT");
   command->add_option("--depth", options->depth, "Folders to go down")->type_name("N")->check(CLI::Range(0, 32));
+  command->add_option("--html", options->html, "Write a page with charts to this file, too")->type_name("FILE");
   command->add_flag("--json", options->json, "One JSON document on stdout, nothing else");
   command->footer(
       "Examples:\n"
       "  claimcheck history claimcheck-results\n"
-      "  claimcheck history /var/lib/claimcheck/nightly --metric 'gemm.bf16*'");
+      "  claimcheck history /var/lib/claimcheck/nightly --metric 'gemm.bf16*' --html trend.html");
   command->callback([options, &global] { global.exit_code = run_history(*options); });
 }
 

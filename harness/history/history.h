@@ -70,6 +70,7 @@ std::string course_text(const Series& series);
 
 // `all`: every series, not only those that moved.
 std::string history_text(const History& history, bool all, bool colour);
+std::string history_html(const History& history);
 nlohmann::json history_json(const History& history);
 
 }  // namespace claimcheck::history

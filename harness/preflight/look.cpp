@@ -63,13 +63,12 @@ class Folder {
   std::filesystem::path path;
 };
 
-std::vector<Finding> watch_cpus(const std::filesystem::path& root) {
+std::vector<Finding> watch_cpus(const std::filesystem::path& root, const nlohmann::json& system) {
   const probe::Tree tree(root);
   const auto before = cpu_ticks(tree.text("proc/stat").value_or(""));
   std::this_thread::sleep_for(watch_time);
   const auto after = cpu_ticks(tree.text("proc/stat").value_or(""));
-  const nlohmann::json system = probe_system({root, false, std::nullopt});
-  const nlohmann::json threads = system["cpu"].value("threads", nlohmann::json());
+  const nlohmann::json threads = system.at("cpu").value("threads", nlohmann::json());
   return cpu_findings(
       before, after,
       load_a_cpu(tree.text("proc/loadavg").value_or(""), threads.is_number() ? threads.get<double>() : 0));
@@ -140,8 +139,8 @@ Answer look(const MeasureSettings& settings, const std::filesystem::path& system
   const Clock::time_point begun = Clock::now();
   Answer answer;
   Document& document = answer.document;
-  const std::vector<Finding> cpu = watch_cpus(system_root);
   document.system = probe_system({system_root, false, std::nullopt});
+  const std::vector<Finding> cpu = watch_cpus(system_root, document.system);
   const Worker worker =
       choose_worker({settings.device, settings.worker, "", worker_options(settings), describe_seconds});
   take_description(document.system, worker.description, false);

@@ -11,6 +11,7 @@
 #include "harness/judge/verdict_rows.h"
 #include "harness/report/format.h"
 #include "harness/report/header.h"
+#include "harness/report/markdown_text.h"
 #include "harness/report/quantity.h"
 #include "harness/report/sanitise.h"
 
@@ -18,16 +19,6 @@ namespace claimcheck {
 namespace {
 
 using nlohmann::json;
-
-// Characters that mean something to Markdown or HTML, so that a stranger's text stays text.
-std::string plain(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    if (std::string_view("\\`*_[]<>#!|~&@$").find(c) != std::string_view::npos) safe += '\\';
-    safe += c;
-  }
-  return safe;
-}
 
 std::string icon(const Verdict& verdict) {
   switch (verdict.kind) {
@@ -43,8 +34,9 @@ std::string icon(const Verdict& verdict) {
 
 std::string row_text(const Verdict& verdict, const std::vector<Verdict>& all) {
   const VerdictRow row = verdict_row(verdict, all);
-  return fmt::format("| {} {} | {} | {} | {} | {} | {} |\n", icon(verdict), plain(row.verdict), plain(row.name),
-                     plain(row.claimed), plain(row.measured), plain(row.share), plain(row.typical));
+  return fmt::format("| {} {} | {} | {} | {} | {} | {} |\n", icon(verdict), markdown_text(row.verdict),
+                     markdown_text(row.name), markdown_text(row.claimed), markdown_text(row.measured),
+                     markdown_text(row.share), markdown_text(row.typical));
 }
 
 // What went wrong before what is right, else in their order.
@@ -84,8 +76,9 @@ std::string claims_text(const std::vector<Verdict>& verdicts) {
     }
     table += row_text(*verdict, verdicts);
     if (verdict->kind == VerdictKind::met) continue;
-    why += fmt::format("- **{}**: {}\n", plain(verdict_row(*verdict, verdicts).name), plain(verdict->reason));
-    for (const std::string& line : verdict->diagnosis) why += fmt::format("  - {}\n", plain(line));
+    why += fmt::format("- **{}**: {}\n", markdown_text(verdict_row(*verdict, verdicts).name),
+                       markdown_text(verdict->reason));
+    for (const std::string& line : verdict->diagnosis) why += fmt::format("  - {}\n", markdown_text(line));
   }
   if (open > 0) table += fmt::format("\n{} more could not be judged here.\n", open);
   return table + (why.empty() ? "" : "\n#### Why\n\n" + why);
@@ -99,10 +92,10 @@ std::string cost_text_of(const json& cost) {
     const auto rate = number_at(result, "/per_eflop");
     if (!useful.is_object() || !rate) continue;
     const std::string currency = text_at(result, "currency");
-    text += fmt::format("\n**Cost**: {} per useful EFLOP ({})", plain(money_text(*rate, currency)),
-                        plain(text_at(useful, "basis")));
+    text += fmt::format("\n**Cost**: {} per useful EFLOP ({})", markdown_text(money_text(*rate, currency)),
+                        markdown_text(text_at(useful, "basis")));
     if (const auto claimed = number_at(result, "/claimed_per_eflop"))
-      text += fmt::format("; {} if the data sheet were true", plain(money_text(*claimed, currency)));
+      text += fmt::format("; {} if the data sheet were true", markdown_text(money_text(*claimed, currency)));
     text += "\n";
   }
   return text;
@@ -112,20 +105,21 @@ std::string cost_text_of(const json& cost) {
 
 std::string render_markdown(const Document& original, const ReportOptions&) {
   const Document document = sanitised(original);
-  std::string text =
-      "### claimcheck: " + plain(document.verdicts.empty() ? "nothing was judged" : summary(document.verdicts)) +
-      "\n\n";
-  if (const std::string means = meaning_of_all(document.verdicts); !means.empty()) text += plain(means) + "\n\n";
+  std::string text = "### claimcheck: " +
+                     markdown_text(document.verdicts.empty() ? "nothing was judged" : summary(document.verdicts)) +
+                     "\n\n";
+  if (const std::string means = meaning_of_all(document.verdicts); !means.empty())
+    text += markdown_text(means) + "\n\n";
   for (const report::HeaderLine& line : report::header_lines(document)) {
-    if (is_warning(line)) text += fmt::format("> **{}** {}\n\n", line.heading, plain(line.content));
-    if (line.heading == "machine" || line.heading == "run") text += plain(line.content) + "  \n";
+    if (is_warning(line)) text += fmt::format("> **{}** {}\n\n", line.heading, markdown_text(line.content));
+    if (line.heading == "machine" || line.heading == "run") text += markdown_text(line.content) + "  \n";
   }
   text += claims_text(document.verdicts);
   std::string found;
   for (const Finding& finding : document.findings) {
     if (finding.severity == "info") continue;
-    found += fmt::format("- {}: {}", finding.severity, plain(finding.text));
-    found += finding.next_step.empty() ? "\n" : fmt::format(" **{}**\n", plain(finding.next_step));
+    found += fmt::format("- {}: {}", finding.severity, markdown_text(finding.text));
+    found += finding.next_step.empty() ? "\n" : fmt::format(" **{}**\n", markdown_text(finding.next_step));
   }
   if (!found.empty()) text += "\n#### Found on this machine\n\n" + found;
   return text + cost_text_of(document.cost);

@@ -1,4 +1,5 @@
-// Text of strangers inside Markdown: nothing in it may become markup, a link, a mention or HTML. Pure.
+// Text of strangers inside GitHub's Markdown: nothing in it may become markup, a link, a mention, a reference or HTML.
+// Pure.
 #pragma once
 
 #include <string>
@@ -6,8 +7,7 @@
 
 namespace claimcheck {
 
-// Punctuation that Markdown or HTML gives a meaning becomes an entity, which neither reads as markup; line breaks
-// become blanks.
+// On one line.
 std::string markdown_text(std::string_view text);
 
 }  // namespace claimcheck

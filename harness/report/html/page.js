@@ -62,10 +62,11 @@
 
   document.getElementById("download-link").addEventListener("click", (event) => {
     event.preventDefault();
+    const name = event.currentTarget.download;
     const text = JSON.stringify(read("result"), null, 2) + "\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    link.download = "result.json";
+    link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
   });
