@@ -1,4 +1,4 @@
-// Conditions are an open set: what is not named here as circumstance or as a matter of speed has to be equal, so that a
+// Conditions are an open set: what is not named here as circumstance or as effort has to be equal, so that a
 // condition a later benchmark adds is heeded without anybody adding it here.
 #include "harness/compare/comparable.h"
 
@@ -13,10 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 6> of_speed = {"passes",   "sets",     "checked_share",
-                                                      "launches", "messages", "scaled"};
-constexpr std::array<std::string_view, 8> circumstances = {
-    "ecc", "access", "link", "file_system", "storage_device", "limited_by", "directory", "transport"};
+// How often and how long something was done, and how much of it was checked.
+constexpr std::array<std::string_view, 16> of_effort = {
+    "iterations", "repetitions",   "min_time_seconds", "seed",         "passes",   "passes_a_round",
+    "sets",       "steps",         "products_a_round", "loads",        "launches", "messages",
+    "held_bytes", "checked_share", "checked_tiles",    "checked_lanes"};
+constexpr std::array<std::string_view, 9> circumstances = {
+    "ecc", "access", "link", "file_system", "storage_device", "limited_by", "directory", "transport", "scaled"};
 
 bool in(const auto& names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
@@ -37,7 +40,8 @@ std::string in_words(std::string name) {
 
 // Files are made as large as the disk is fast: up to a factor of 2 they are the same file.
 bool same_file_size(const std::string& name, const json& before, const json& after, const Measurement& measurement) {
-  if (!name.ends_with("bytes") || !measurement.conditions.contains("file")) return false;
+  const bool file = measurement.conditions.contains("file") || measurement.conditions.contains("block_bytes");
+  if (!file || !name.ends_with("bytes") || name == "block_bytes") return false;
   if (!before.is_number() || !after.is_number()) return false;
   const double a = before.get<double>();
   const double b = after.get<double>();
@@ -65,7 +69,7 @@ std::string measurements_differ(const Measurement& before, const Measurement& af
   if (before.estimate != after.estimate) return "one is an estimate, the other was measured";
   for (const auto& [name, value] : before.conditions.items()) {
     const auto found = after.conditions.find(name);
-    if (found == after.conditions.end() || *found == value || in(of_speed, name) || in(circumstances, name)) continue;
+    if (found == after.conditions.end() || *found == value || in(of_effort, name) || in(circumstances, name)) continue;
     if (found->is_null() || value.is_null() || same_file_size(name, value, *found, before)) continue;
     return fmt::format("not the same {}: {}, now {}", in_words(name), shown(value), shown(*found));
   }

@@ -13,8 +13,8 @@ namespace claimcheck::compare {
 // Kind of devices, and virtual against real. Documents that differ in these have nothing to compare.
 std::string documents_differ(const Document& before, const Document& after);
 
-// Method version, data type, sizes, ranks and whatever else the conditions fix. Conditions that follow from how fast
-// the machine was (repetitions' passes, buffers, the checked share) and circumstances (ECC, links, file system) may
+// Method version, data type, sizes, ranks and whatever else the conditions fix. Conditions of effort
+// (iterations, repetitions, passes, buffers, the checked share) and circumstances (ECC, links, file system) may
 // differ; the latter are a cause, not another measurement. A condition that only one of both knows is not held against
 // them, except the method.
 std::string measurements_differ(const Measurement& before, const Measurement& after);

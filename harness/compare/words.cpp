@@ -85,7 +85,8 @@ std::string limit_text(Beyond beyond) {
 std::string devices_sentence(const Row& row) {
   std::vector<const DeviceRow*> moved;
   for (const DeviceRow& device : row.devices) {
-    if (device.state == row.state || device.state == State::missing) moved.push_back(&device);
+    const bool counts = device.state == State::worse || device.state == State::better;
+    if ((counts && device.state == row.state) || device.state == State::missing) moved.push_back(&device);
   }
   if (moved.empty()) return {};
   const bool alike =

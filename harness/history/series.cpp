@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 
 #include "harness/statistics.h"
 
@@ -15,45 +14,89 @@ using compare::Reading;
 
 double two_sided(double z) { return std::erfc(std::abs(z) / std::numbers::sqrt2); }
 
-double distances(std::span<const double> values) {
-  const double middle = median(values);
-  return std::accumulate(values.begin(), values.end(), 0.0,
-                         [&](double sum, double value) { return sum + std::abs(value - middle); });
-}
-
 Reading level(std::span<const double> values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   return {median(values), median_interval_95(values).value_or(std::pair(*least, *most))};
 }
 
-struct Split {
-  std::size_t at = 0;
-  double cost = std::numeric_limits<double>::infinity();
-};
-
-Split best_split(std::span<const double> values) {
-  Split best;
-  for (std::size_t at = fewest_beside_a_step; at + fewest_beside_a_step <= values.size(); ++at) {
-    const double cost = distances(values.first(at)) + distances(values.subspan(at));
-    if (cost < best.cost) best = {at, cost};
+// Sums of distances from the median, of values[first, last) for all last > first: one value more at a time.
+std::vector<double> distances_from(std::span<const double> values, std::size_t first) {
+  std::vector<double> sorted;
+  std::vector<double> sums(values.size() + 1, 0);
+  for (std::size_t last = first + 1; last <= values.size(); ++last) {
+    const double value = values[last - 1];
+    sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), value), value);
+    const double middle = sorted[sorted.size() / 2];
+    double sum = 0;
+    for (const double one : sorted) sum += std::abs(one - middle);
+    sums[last] = sum;
   }
-  return best;
+  return sums;
 }
 
-// Indices of steps within values[first, last), appended in order.
-void find_steps(std::span<const double> values, std::size_t first, std::size_t last, double min_effect,
-                std::vector<std::size_t>& found) {
-  const std::span<const double> part = values.subspan(first, last - first);
-  if (part.size() < fewest_points) return;
-  const Split split = best_split(part);
-  const std::vector<double> before(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(split.at));
-  const std::vector<double> after(part.begin() + static_cast<std::ptrdiff_t>(split.at), part.end());
-  const double tries = static_cast<double>(part.size() - 2 * fewest_beside_a_step + 1);
-  const double effect = std::abs(median(after) / median(before) - 1);
-  if (!(effect > min_effect) || tries * mann_whitney_p(before, after) > 0.05) return;
-  find_steps(values, first, first + split.at, min_effect, found);
-  found.push_back(first + split.at);
-  find_steps(values, first + split.at, last, min_effect, found);
+// What one step costs in the search, in the unit of the values: three times ln n of the noise from run to run.
+double price_of_a_step(std::span<const double> values) {
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
+  const double noise = 1.4826 * median(differences) / std::numbers::sqrt2;
+  return 3 * std::log(static_cast<double>(values.size())) * noise;
+}
+
+// Where the parts begin, the first left out, that have the least sum of distances from their medians.
+std::vector<std::size_t> best_parts(std::span<const double> values) {
+  const std::size_t count = values.size();
+  const double price = price_of_a_step(values);
+  std::vector<double> least(count + 1, std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> begin(count + 1, 0);
+  least[0] = -price;
+  for (std::size_t first = 0; first + fewest_beside_a_step <= count; ++first) {
+    if (!std::isfinite(least[first])) continue;
+    const std::vector<double> sums = distances_from(values, first);
+    for (std::size_t last = first + fewest_beside_a_step; last <= count; ++last) {
+      const double sum = least[first] + price + sums[last];
+      if (sum < least[last]) {
+        least[last] = sum;
+        begin[last] = first;
+      }
+    }
+  }
+  std::vector<std::size_t> steps;
+  for (std::size_t last = begin[count]; last > 0; last = begin[last]) steps.push_back(last);
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+// How likely a step of this kind is by chance; 1 for one that is too small to count.
+double chance_of(std::span<const double> values, std::size_t first, std::size_t at, std::size_t last,
+                 double min_effect) {
+  const std::vector<double> before(values.begin() + static_cast<std::ptrdiff_t>(first),
+                                   values.begin() + static_cast<std::ptrdiff_t>(at));
+  const std::vector<double> after(values.begin() + static_cast<std::ptrdiff_t>(at),
+                                  values.begin() + static_cast<std::ptrdiff_t>(last));
+  if (!(std::abs(median(after) / median(before) - 1) > min_effect)) return 1;
+  const double tries = static_cast<double>(values.size() - 2 * fewest_beside_a_step + 1);
+  return std::min(1.0, tries * mann_whitney_p(before, after));
+}
+
+// The least certain step goes, until those left are certain enough between their neighbours.
+std::vector<std::size_t> find_steps(std::span<const double> values, double min_effect) {
+  std::vector<std::size_t> steps = best_parts(values);
+  while (!steps.empty()) {
+    std::size_t weakest = 0;
+    double worst = -1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t first = i == 0 ? 0 : steps[i - 1];
+      const std::size_t last = i + 1 < steps.size() ? steps[i + 1] : values.size();
+      const double chance = chance_of(values, first, steps[i], last, min_effect);
+      if (chance > worst) {
+        worst = chance;
+        weakest = i;
+      }
+    }
+    if (worst <= 0.05) break;
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(weakest));
+  }
+  return steps;
 }
 
 // Slope of log(value) a day: the median of the slopes of all pairs.
@@ -141,8 +184,7 @@ Course course_of(const std::vector<Point>& points, Better better, double min_eff
   course.first_to_last = compare::change_between(points.front().reading, points.back().reading, better);
   course.spread = spread_of(values, {});
   if (values.size() < fewest_points) return course;
-  std::vector<std::size_t> steps;
-  find_steps(values, 0, values.size(), min_effect, steps);
+  const std::vector<std::size_t> steps = find_steps(values, min_effect);
   course.trend = Trend::steady;
   if (!steps.empty()) {
     course.trend = Trend::stepped;

@@ -38,10 +38,11 @@ struct Course {
 inline constexpr std::size_t fewest_points = 6;  // for anything to be said of a trend
 inline constexpr std::size_t fewest_beside_a_step = 3;
 
-// `min_effect` is relative. A step: the split with the least sum of distances from the medians of its sides, where
-// Mann and Whitney's test, times the number of splits there are, stays at or below 5 % and the medians differ by more
-// than `min_effect`; each side is searched again. A drift, where there is no step: Mann and Kendall's test below 1 %,
-// and Theil and Sen's slope amounts to more than `min_effect` over the time seen.
+// `min_effect` is relative. Steps: the division into parts with the least sum of distances from their medians, at a
+// price for each step, of which those stay where Mann and Whitney's test between the neighbours, times the number of
+// places a step could be, is at or below 5 %, and the medians differ by more than `min_effect`. A drift, where there is
+// no step: Mann and Kendall's test below 1 %, and Theil and Sen's slope amounts to more than `min_effect` over the time
+// seen.
 Course course_of(const std::vector<Point>& points, Better better, double min_effect);
 
 // Two-sided p of Mann and Whitney's test: exact where the sides do not overlap, else by the normal approximation.

@@ -150,6 +150,10 @@ Answer look(const MeasureSettings& settings, const std::filesystem::path& system
   }
   document.run["worker"] = {{"kind", worker.kind}, {"why", worker.why}};
   document.findings = system_findings(document.system);
+  document.platform = probe_platform({system_root, false, std::nullopt});
+  for (Finding& finding : platform_findings(document.platform, document.system)) {
+    document.findings.push_back(std::move(finding));
+  }
   document.findings.insert(document.findings.end(), cpu.begin(), cpu.end());
   load(worker, plan_of(worker, settings), document);
   const std::vector<Finding> devices = device_findings(document);

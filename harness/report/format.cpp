@@ -14,9 +14,9 @@ const std::vector<ReportFormat>& report_formats() {
                                                     {"html", render_html},
                                                     {"md", render_markdown},
                                                     {"junit", render_junit},
+                                                    {"annotations", render_annotations},
                                                     {"csv", render_csv},
                                                     {"prometheus", render_prometheus},
-                                                    {"annotations", render_annotations},
                                                     {"json", render_json}};
   return formats;
 }
