@@ -39,5 +39,20 @@ std::unique_ptr<Reader> open_nccl_tests(Collected& collected);
 std::unique_ptr<Reader> open_nccl_debug(Collected& collected);
 std::unique_ptr<Reader> open_nvbandwidth(Collected& collected);
 bool document_nvbandwidth(Collected& collected, const nlohmann::json& value);
+std::unique_ptr<Reader> open_gpu_burn(Collected& collected);
+std::unique_ptr<Reader> open_measurements_csv(Collected& collected);
+bool document_run_records(Collected& collected, const nlohmann::json& value);
+bool document_google_benchmark(Collected& collected, const nlohmann::json& value);
+bool document_nccl_tests(Collected& collected, const nlohmann::json& value);
+std::unique_ptr<Reader> open_rocblas_bench(Collected& collected);
+std::unique_ptr<Reader> open_gpu_stream(Collected& collected);
+bool document_superbench(Collected& collected, const nlohmann::json& value);
+std::unique_ptr<Reader> open_fio(Collected& collected);
+bool document_fio(Collected& collected, const nlohmann::json& value);
+std::unique_ptr<Reader> open_all_reduce_bench(Collected& collected);
+std::unique_ptr<Reader> open_mamf_finder(Collected& collected);
+std::unique_ptr<Reader> open_babelstream(Collected& collected);
+std::unique_ptr<Reader> open_perftest(Collected& collected);
+bool document_perftest(Collected& collected, const nlohmann::json& value);
 
 }  // namespace claimcheck::importing

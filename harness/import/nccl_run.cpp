@@ -204,7 +204,7 @@ void NcclRun::report_half(Collected& collected, const Row& row, const Half& half
   measurement.unit = "GB/s";
   measurement.status = Outcome::ok;
   measurement.conditions = {
-      {"method", "nccl-tests"}, {"bytes", row.bytes}, {"in_place", in_place}, {"checked", half.checked}};
+      {"method", method_}, {"bytes", row.bytes}, {"in_place", in_place}, {"checked", half.checked}};
   if (!row.two_halves) measurement.conditions["in_place"] = "unknown";
   if (!row.type.empty()) measurement.conditions["data_type"] = nccl_type_name(row.type);
   if (!row.op.empty()) measurement.conditions["redop"] = row.op;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/import/collected.h"
@@ -29,6 +30,7 @@ class NcclRun {
  public:
   void parameters(std::string_view line);     // "# nThread 1 nGpus 8 minBytes ..."
   void collective(std::string_view program);  // "all_reduce_perf"
+  void method(std::string name) { method_ = std::move(name); }
   // False when the rank was there before: another run writes into the same file.
   bool rank(int number, const NcclRank& rank);
   void row(const NcclRow& row, bool counts_wrong, std::size_t line);
@@ -86,6 +88,7 @@ class NcclRun {
   void report_devices(Collected& collected) const;
 
   std::string family_;
+  std::string method_ = "nccl-tests";
   std::map<int, NcclRank> ranks_;
   std::vector<Row> rows_;
   std::optional<double> min_bytes_, max_bytes_, iterations_, average_;
