@@ -88,7 +88,7 @@ void NcclRun::row(const NcclRow& from, bool counts_wrong, std::size_t line) {
     made.algbw = half.algbw;
     made.checked = !half.unchecked && validated_;
     // "error" of old versions is a deviation: 1e-06 is rounding, never a count.
-    made.wrong = counts_wrong ? half.wrong.value_or(0) : 0;
+    made.wrong = counts_wrong && half.wrong.value_or(0) >= 1 ? *half.wrong : 0;
     return made;
   };
   row.out = half_of(from.out);

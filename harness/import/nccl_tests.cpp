@@ -73,7 +73,7 @@ class NcclTests : public Reader {
       if (table_.edited()) run_.edited();
       return true;
     }
-    return table_.units(text) || text == "#" || contains(text, "# Using devices");
+    return table_.units(text) || trimmed(text) == "#" || contains(text, "# Using devices");
   }
 
   // 23102 is 2.31.2, 2708 is 2.7.8.

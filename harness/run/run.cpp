@@ -186,6 +186,15 @@ std::string save_page(const Document& document, const Catalog& catalog, const Ou
   }
 }
 
+// What the plan said before, as it came: of a virtual machine nothing is paid.
+std::string paid_line(const PreparedRun& prepared) {
+  const Document& document = prepared.document;
+  const double seconds = document.run.value("measuring_seconds", 0.0);
+  const std::string paid = cost_of(document.platform.value("price", nlohmann::json()), seconds, prepared.devices);
+  if (paid.empty() || document.is_virtual) return {};
+  return fmt::format("paid      about {} for {} of measuring\n", paid, duration_text(seconds));
+}
+
 ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirectory& out, bool saved) {
   Document& document = prepared.document;
   judge_and_price(prepared, catalog);
@@ -206,6 +215,7 @@ ExitCode finish(PreparedRun& prepared, const Catalog& catalog, const OutputDirec
     ReportOptions options;
     options.colour = cli::takes_colour(STDOUT_FILENO);
     answer(render_text(document, options));
+    answer(paid_line(prepared));
     if (!page.empty()) answer(fmt::format("report    {}\n", page));
     answer(fmt::format("result    {}  exit {}\n", trouble.empty() ? out.result().string() : "not saved",
                        static_cast<int>(code)));

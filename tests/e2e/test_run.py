@@ -11,6 +11,7 @@ from support import claimcheck, validate
 class Whole(RunTest):
     def test_everything_tiny(self):
         done = self.run_tiny("--price", "0.10", "--currency", "USD")
+        self.assertRegex(done.stdout, r"\npaid      about \$0\.00\d* for .* of measuring\n")
         self.assertEqual(done.returncode, 0, done.stderr)
         document = self.result()
         self.assertEqual(document["run"]["status"], "complete")

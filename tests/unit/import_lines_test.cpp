@@ -51,7 +51,7 @@ TEST(import_lines, a_byte_order_mark_is_no_text) {
 }
 
 TEST(import_lines, colours_and_controls_are_gone) {
-  EXPECT_THAT(texts_of("\x1b[1;31mred\x1b[0m end \n\x1b]0;title\x07x\n\x1b]8;;u\x1b\\\\y\nbad\xff\x01\n"),
+  EXPECT_THAT(texts_of("\x1b[1;31mred\x1b[0m end \n\x1b]0;title\x07x\n\x1b]8;;u\x1b\\y\nbad\xff\x01\n"),
               ElementsAre("red end", "x", "y", "bad\ufffd\ufffd"));
 }
 
