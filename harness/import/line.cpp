@@ -72,7 +72,7 @@ std::size_t name_prefix(std::string_view text) {
   };
   if (!std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), fits)) return 0;
   std::string_view rest = text.substr(colon + 2);
-  if (rest.starts_with("# ") || rest.starts_with("#  ")) return colon + 1;
+  if (rest == "#" || rest.starts_with("# ")) return colon + 1;
   const std::size_t digit = rest.find_first_not_of(' ');
   // A row of numbers, not "value: 12 GB": it is indented.
   return digit != std::string_view::npos && digit >= 4 && is_digit(rest[digit]) ? colon + 1 : 0;

@@ -370,15 +370,16 @@ TEST(report, a_cost_of_another_shape_costs_only_its_table) {
 }
 
 TEST(report, formats_are_found_by_name) {
-  EXPECT_THAT(report_format_names(), ElementsAre("text", "html", "md", "junit", "csv", "prometheus", "json"));
+  EXPECT_THAT(report_format_names(),
+              ElementsAre("text", "html", "md", "junit", "annotations", "csv", "prometheus", "json"));
   EXPECT_EQ(report_format("json").name, "json");
   try {
     report_format("jsno");
     ADD_FAILURE() << "accepted";
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(),
-                 "unknown report format \"jsno\": expected one of text, html, md, junit, csv, prometheus, json; "
-                 "nearest: \"json\"");
+                 "unknown report format \"jsno\": expected one of text, html, md, junit, annotations, csv, prometheus, "
+                 "json; nearest: \"json\"");
   }
 }
 
