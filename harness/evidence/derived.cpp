@@ -61,6 +61,27 @@ void note_limit(const Document& document, const Catalog& catalog, Measurement& m
       {"gbps", limit->gbps}, {"formula", limit->formula}, {"share", *measurement.value / limit->gbps}};
 }
 
+// Facts of the probe that sellers make claims about.
+void add_startup(Document& document) {
+  const json startup = document.system.value("startup", json());
+  if (!startup.is_object()) return;
+  for (const auto& [fact, metric] : {std::pair("ready_seconds", "startup.boot_to_ready.seconds"),
+                                     std::pair("first_benchmark_seconds", "startup.boot_to_first_benchmark.seconds")}) {
+    const auto seconds = number_at(startup, std::string("/") + fact);
+    if (!seconds) continue;
+    Measurement measurement;
+    measurement.id = std::string(metric).substr(0, std::string(metric).rfind('.'));
+    measurement.metric = metric;
+    measurement.status = Outcome::ok;
+    measurement.value = *seconds;
+    measurement.unit = "s";
+    measurement.conditions = {{"since", text_at(startup, "since")}};
+    measurement.evidence = {{"derived", {{"from", std::string("system.startup.") + fact}, {"startup", startup}}}};
+    measurement.is_virtual = document.is_virtual;
+    document.measurements.push_back(std::move(measurement));
+  }
+}
+
 }  // namespace
 
 bool is_derived(const Measurement& measurement) {
@@ -78,6 +99,7 @@ void derive(Document& document, const Catalog& catalog) {
     }
   }
   for (Measurement& kept : retentions(document)) document.measurements.push_back(std::move(kept));
+  add_startup(document);
 }
 
 }  // namespace claimcheck

@@ -11,6 +11,7 @@ namespace claimcheck {
 // multiplied [PaLM, appendix B]; evidence.derived has the peak and the formula. None where the catalog has no peak.
 // evidence.expected_at_most {gbps, formula, share} of each usable "*.busbw.gbps": harness/evidence/bus_limit.h.
 // soak.*.retention after the segments of a soak: harness/evidence/soak.h.
+// startup.*.seconds of system.startup, where it has them.
 // Doing it again replaces what was derived before.
 void derive(Document& document, const Catalog& catalog);
 

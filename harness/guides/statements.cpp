@@ -34,18 +34,58 @@ json computed_json(const json& statement, const json& all, const Catalog& catalo
   return {{"text", computed->text}, {"agrees", computed->agrees ? json(*computed->agrees) : json(nullptr)}};
 }
 
-bool is_about(const json& statement, const Platform& platform) {
+// A criterion for any machine names none.
+bool is_about(const json& statement, const Platform* platform) {
   const json& about = statement.at("about");
-  return std::find(about.begin(), about.end(), platform.id) != about.end();
+  if (about.empty()) return true;
+  return platform != nullptr && std::find(about.begin(), about.end(), platform->id) != about.end();
 }
 
-// Where a machine it is about was measured: the verdict on it, as on any claim.
+// How much a verdict says of a statement that needs all of several: the lowest speaks.
+int rank(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::contradicted:
+    case VerdictKind::not_met:
+    case VerdictKind::implausible:
+      return 0;
+    case VerdictKind::inconclusive:
+      return 1;
+    case VerdictKind::not_measured:
+      return 2;
+    case VerdictKind::met:
+      return 3;
+  }
+  return 0;
+}
+
+Verdict judged(const json& claim, const Catalog& catalog, const Document& document) {
+  return judge(document, {parse_claim(claim.get<std::string>())}, catalog).front();
+}
+
+// A claim as --claim takes it, or a list of which one is enough.
+Verdict best_of(const json& claims, const Catalog& catalog, const Document& document) {
+  if (claims.is_string()) return judged(claims, catalog, document);
+  Verdict best = judged(claims.front(), catalog, document);
+  for (std::size_t i = 1; i < claims.size(); ++i) {
+    Verdict other = judged(claims[i], catalog, document);
+    if (rank(other.kind) > rank(best.kind)) best = std::move(other);
+  }
+  return best;
+}
+
+// Where a machine it is about was measured: the verdict on it, as on any claim; of several the worst.
 json measured_json(const json& statement, const Catalog& catalog, const Document& document) {
-  const Platform* platform = platform_of(document, catalog);
-  if (platform == nullptr || !is_about(statement, *platform) || !statement.contains("testable")) return nullptr;
-  const std::vector<Verdict> verdicts = judge(document, {parse_claim(text_at(statement, "testable"))}, catalog);
-  const json verdict = to_json(verdicts.front());
-  return {{"verdict", verdict.at("verdict")}, {"text", verdict.at("reason")}};
+  const auto testable = statement.find("testable");
+  if (testable == statement.end() || !is_about(statement, platform_of(document, catalog))) return nullptr;
+  const json all = testable->is_array() ? *testable : json::array({*testable});
+  VerdictKind worst = VerdictKind::met;
+  std::string text;
+  for (const json& claims : all) {
+    const Verdict verdict = best_of(claims, catalog, document);
+    if (rank(verdict.kind) < rank(worst)) worst = verdict.kind;
+    text += (text.empty() ? "" : "; ") + verdict.reason;
+  }
+  return {{"verdict", to_string(worst)}, {"text", text}};
 }
 
 std::string words(std::string text) {
@@ -63,6 +103,9 @@ std::string how_text(const json& statement) {
   const json& by = statement.at("judged_by");
   if (by.empty()) return "nothing a machine or arithmetic decides";
   std::string text = "judged by " + joined(by);
+  const auto testable = statement.find("testable");
+  if (testable != statement.end() && std::find(by.begin(), by.end(), "benchmark") == by.end())
+    return text + ": claimcheck catalog claims --result OUT/result.json";
   const auto metrics = statement.find("metrics");
   if (metrics != statement.end()) text += ": claimcheck run --only '" + metrics->front().get<std::string>() + "'";
   if (metrics != statement.end() && metrics->size() > 1) text += fmt::format(" and {} more", metrics->size() - 1);

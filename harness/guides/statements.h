@@ -30,7 +30,8 @@ std::optional<Computed> from_catalog(const nlohmann::json& statement, const Cata
 std::optional<Computed> from_formula(const nlohmann::json& statement, const nlohmann::json& statements);
 
 // {schema_version, kind: "statements", guide, counts{}, statements[{..., judged_by[], computed{}, measured}]}.
-// `guide` 0 to 2, unset: all. With a document of a machine a statement is about, what was measured judges it. Throws
+// `guide` 0 to 2, unset: all. With a document of a machine a statement is about (of any machine, when it names
+// none), its `testable` claims judge it. Throws
 // UserError for another guide.
 nlohmann::json statements_json(const Catalog& catalog, std::optional<int> guide, const Document* document);
 

@@ -11,9 +11,11 @@
 #include "harness/error.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
+#include "harness/judge/software.h"
 #include "harness/judge/unit.h"
 #include "harness/nearest.h"
 #include "harness/result/metrics.h"
+#include "harness/version_number.h"
 
 namespace claimcheck {
 namespace {
@@ -63,10 +65,12 @@ class Parser {
         "identity.network_gbps", "identity.interconnect_gbps", "transport.network"};
     const std::size_t begin = position_;
     Claim claim;
-    claim.metric = take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_'; });
+    claim.metric = take_while([](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-'; });
+    if (claim.metric.starts_with("identity.software.")) return software(std::move(claim), begin);
     if (std::find(known.begin(), known.end(), claim.metric) == known.end()) {
       position_ = begin;
-      fail(fmt::format("'{}' is not known; expected {}", claim.metric, quoted_choice(known)));
+      fail(
+          fmt::format("'{}' is not known; expected {}, or identity.software.NAME", claim.metric, quoted_choice(known)));
     }
     skip_space();
     const std::string comparison = take_operator();
@@ -108,6 +112,32 @@ class Parser {
     if (unit == wanted) return;
     claim.definition["given"] = fmt::format("{} {}", exact_text(given), unit);
     claim.definition["note"] = fmt::format("{} {} = {} {}", exact_text(given), unit, exact_text(value), wanted);
+  }
+
+  // A version, or that it is there at all. Names are written with '_'; '-' is taken for it.
+  Claim software(Claim claim, std::size_t begin) {
+    std::replace(claim.metric.begin(), claim.metric.end(), '-', '_');
+    std::vector<std::string> names;
+    for (const Software& one : known_software()) names.push_back("identity.software." + std::string(one.name));
+    if (std::find(names.begin(), names.end(), claim.metric) == names.end()) {
+      position_ = begin;
+      const std::vector<std::string> near = nearest(claim.metric, names, 3);
+      fail(near.empty() ? fmt::format("'{}' is not looked for; docs/probe.md has what is", claim.metric)
+                        : fmt::format("'{}' is not looked for; did you mean {}?", claim.metric, quoted_choice(near)));
+    }
+    skip_space();
+    claim.comparison = take_operator();
+    if (claim.comparison == ">" || claim.comparison == "<")
+      fail(fmt::format("expected >=, <= or == for {}", claim.metric));
+    skip_space();
+    const std::string value(take_while([](unsigned char c) { return std::isspace(c) == 0; }));
+    skip_space();
+    if ((value != "present" && !is_version(value)) || !at_end())
+      fail(fmt::format("expected a version such as 2.4, or present, for {}", claim.metric));
+    if (value == "present" && claim.comparison != "==") fail("expected == before present");
+    claim.definition["comparison"] = "claim";
+    claim.value = value;
+    return claim;
   }
 
   Claim network(Claim claim) {

@@ -4,6 +4,7 @@
 //   gemm.bf16.tflops[peak=yes]>=989     a data sheet's arithmetic peak, converted as docs/judging.md says
 //   identity.accelerator==H100 SXM      identity.accelerator_count==8      identity.accelerator_memory_gb>=80
 //   identity.vcpus==192                 identity.ram_gib>=2048             identity.local_nvme_gb>=30000
+//   identity.software.pytorch>=2.4      identity.software.docker==present  what is installed (harness/judge/software.h)
 //   transport.network==EFA              what collectives between nodes went over
 // Operators: >= <= > < ==. The unit may be left out (the metric's own) or be any of the same dimension.
 #pragma once

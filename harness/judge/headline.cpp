@@ -78,6 +78,13 @@ std::string left_out(const Document& document, std::string_view metric) {
   return {};
 }
 
+// Start-up times come from the probe, which says why it has none.
+std::string no_startup_time(const Document& document, std::string_view metric) {
+  const auto startup = document.system.find("startup");
+  if (!metric.starts_with("startup.") || startup == document.system.end() || !startup->is_object()) return {};
+  return text_at(*startup, metric.find("ready") != metric.npos ? "ready_reason" : "reason");
+}
+
 // Under which values of the asked conditions the metric was measured: "n = 1024 or 4096".
 std::string measured_under(const std::vector<const Measurement*>& found, const json& conditions) {
   std::string text;
@@ -150,6 +157,7 @@ std::string why_not_measured(const Document& document, std::string_view metric, 
     const bool elsewhere = std::any_of(document.measurements.begin(), document.measurements.end(),
                                        [&](const Measurement& measurement) { return measurement.metric == metric; });
     if (elsewhere) return fmt::format("{} was measured on another device only", metric);
+    if (std::string reason = no_startup_time(document, metric); !reason.empty()) return reason;
     if (std::string reason = left_out(document, metric); !reason.empty()) return "left out: " + reason;
     const std::string status = text_at(document.run, "status");
     if (status == "partial" || status == "failed") return "the run ended before it was measured";

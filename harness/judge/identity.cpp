@@ -13,6 +13,7 @@
 #include "harness/judge/identity_links.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
+#include "harness/judge/software.h"
 #include "harness/report/quantity.h"
 
 namespace claimcheck {
@@ -295,6 +296,7 @@ std::string identity_name(const std::string& metric) {
 }
 
 Verdict identity_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
+  if (claim.metric.starts_with("identity.software.")) return software_verdict(document, claim);
   if (claim.metric == "identity.accelerator") return accelerator_verdict(document, claim, catalog);
   if (!claim.value.is_number()) return not_measured(claim, "the claim has no number");
   if (claim.metric == "identity.accelerator_count") return count_verdict(document, claim);

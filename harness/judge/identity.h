@@ -7,7 +7,8 @@
 namespace claimcheck {
 
 // Claims on identity.accelerator, identity.accelerator_count, identity.interconnect_gbps, identity.network_gbps,
-// identity.accelerator_memory_gb (of each), identity.vcpus, identity.ram_gib, identity.local_nvme_gb.
+// identity.accelerator_memory_gb (of each), identity.vcpus, identity.ram_gib, identity.local_nvme_gb,
+// identity.software.NAME (harness/judge/software.h).
 // Memory and disks count as there from 92 % of what was sold: firmware and kernel keep a part.
 Verdict identity_verdict(const Document& document, const Claim& claim, const Catalog& catalog);
 

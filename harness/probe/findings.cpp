@@ -130,6 +130,20 @@ void look_at_gpus(const json& system, std::vector<Finding>& findings) {
          {{"shm_bytes", *shm}}});
 }
 
+void look_at_startup(const json& system, std::vector<Finding>& findings) {
+  const json startup = system.value("startup", json());
+  const json cloud_init = startup.is_object() ? startup.value("cloud_init", json()) : json();
+  if (!cloud_init.is_object()) return;
+  const std::string status = text_at(cloud_init, "status");
+  if (status == "running")
+    findings.push_back({"startup.running", "warning", "cloud-init is still at work on this machine.",
+                        "`cloud-init status --wait`, then measure.", cloud_init});
+  if (status == "error")
+    findings.push_back({"startup.errors", "warning",
+                        "cloud-init ended with errors: the machine may lack what it was to have.",
+                        "`cloud-init status --long` and /var/log/cloud-init.log say which.", cloud_init});
+}
+
 }  // namespace
 
 std::vector<Finding> system_findings(const json& system) {
@@ -138,6 +152,7 @@ std::vector<Finding> system_findings(const json& system) {
   look_at_cpu(system, findings);
   look_at_memory(system, findings);
   look_at_gpus(system, findings);
+  look_at_startup(system, findings);
   return findings;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "harness/probe/inventory.h"
 #include "harness/probe/parts.h"
 #include "harness/probe/probe.h"
 
@@ -58,7 +59,10 @@ nlohmann::json probe_system(const ProbeOptions& options) {
   system["pci_gpus"] = probe::pci_gpus(tree);
   system["nics"] = probe::nics(tree);
   system["disks"] = probe::disks(tree);
-  system["software"] = probe::software(tree);
+  const std::vector<probe::Installed> installed = probe::installed(tree, environment);
+  system["software"] = probe::newest(installed);
+  system["software_found"] = probe::listed(installed);
+  system["startup"] = probe::startup(tree, system["container"]);
   system["environment"] = probe::allowed(environment);
   return system;
 }

@@ -169,21 +169,6 @@ TEST(Probe, NetworkAndDisks) {
   EXPECT_EQ(system.at("disks")[0].at("rotational"), false);
 }
 
-TEST(Probe, SoftwareFromFiles) {
-  FabricatedMachine machine;
-  machine.link("usr/bin/python3", "python3.10")
-      .file("usr/bin/docker", "")
-      .file("usr/local/cuda/version.json", R"({"cuda": {"name": "CUDA SDK", "version": "12.4.1"}})")
-      .file("var/lib/dpkg/status",
-            "Package: libnccl2\nStatus: install ok installed\nVersion: 2.21.5-1+cuda12.4\n\n"
-            "Package: fio\nStatus: deinstall ok config-files\nVersion: 3.28-1\n\n"
-            "Package: secret-tool\nStatus: install ok installed\nVersion: 1\n");
-  EXPECT_EQ(
-      machine.system().at("software"),
-      (json{
-          {"python3", "3.10"}, {"docker", "present"}, {"cuda-toolkit", "12.4.1"}, {"libnccl2", "2.21.5-1+cuda12.4"}}));
-}
-
 TEST(Probe, OnlyAllowedEnvironmentIsKept) {
   const FabricatedMachine machine;
   ProbeOptions options = machine.options();

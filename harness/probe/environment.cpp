@@ -1,6 +1,5 @@
-// Operating system, virtualisation, container, and software that can be told from files alone.
+// Operating system, driver, virtualisation, container, and the environment that may be kept.
 #include <array>
-#include <cctype>
 
 #include "harness/probe/parts.h"
 
@@ -17,63 +16,6 @@ std::optional<std::string> unquoted(std::optional<std::string_view> value) {
     text = text.substr(1, text.size() - 2);
   if (text.empty()) return std::nullopt;
   return std::string(text);
-}
-
-// "python3.11" -> "3.11": Debian's /usr/bin/python3 is a link to the version.
-std::optional<std::string> python_version(const Tree& tree) {
-  const auto target = tree.link_name("usr/bin/python3");
-  if (target && target->rfind("python", 0) == 0 && target->size() > 6) return target->substr(6);
-  if (tree.exists("usr/bin/python3")) return "present";
-  return std::nullopt;
-}
-
-std::optional<std::string> cuda_toolkit(const Tree& tree) {
-  const std::string text = tree.text("usr/local/cuda/version.json").value_or("");
-  const auto version = nlohmann::json::parse(text, nullptr, false);
-  const nlohmann::json::json_pointer place("/cuda/version");
-  if (!version.is_discarded() && version.contains(place) && version.at(place).is_string())
-    return version.at(place).get<std::string>();
-  if (tree.exists("usr/local/cuda")) return "present";
-  return std::nullopt;
-}
-
-bool interesting(std::string_view package) {
-  static constexpr std::array<std::string_view, 12> whole{"docker-ce",
-                                                          "docker.io",
-                                                          "libnccl2",
-                                                          "libcudnn9",
-                                                          "openmpi-bin",
-                                                          "libfabric1",
-                                                          "fio",
-                                                          "slurmd",
-                                                          "podman",
-                                                          "datacenter-gpu-manager",
-                                                          "nvidia-container-toolkit",
-                                                          "libopenblas0-pthread"};
-  static constexpr std::array<std::string_view, 4> starts{"nvidia-driver-", "nvidia-fabricmanager", "cuda-toolkit-",
-                                                          "libcudnn9-cuda-"};
-  for (const std::string_view name : whole)
-    if (package == name) return true;
-  for (const std::string_view start : starts)
-    if (package.rfind(start, 0) == 0) return true;
-  return false;
-}
-
-// Versions of installed Debian packages that matter to a GPU machine, from dpkg's own table.
-void add_packages(const Tree& tree, nlohmann::json& software) {
-  const std::string status = tree.text("var/lib/dpkg/status", 32 << 20).value_or("");
-  std::string_view package;
-  bool installed = false;
-  for (const std::string_view line : lines_of(status)) {
-    if (line.rfind("Package: ", 0) == 0) {
-      package = line.substr(9);
-      installed = false;
-    } else if (line.rfind("Status: ", 0) == 0) {
-      installed = contains(line, " installed");
-    } else if (installed && line.rfind("Version: ", 0) == 0 && interesting(package)) {
-      software[std::string(package)] = line.substr(9);
-    }
-  }
 }
 
 }  // namespace
@@ -143,22 +85,6 @@ nlohmann::json container(const Tree& tree, const Environment& environment) {
   const std::string mounts = tree.text("proc/self/mounts").value_or("");
   if (mounts.rfind("overlay / overlay ", 0) == 0) return "other";
   return mounts.empty() && groups.empty() ? nlohmann::json(nullptr) : nlohmann::json("none");
-}
-
-nlohmann::json software(const Tree& tree) {
-  static constexpr std::array<std::pair<const char*, const char*>, 6> files{{{"nvidia-smi", "usr/bin/nvidia-smi"},
-                                                                             {"docker", "usr/bin/docker"},
-                                                                             {"rocm", "opt/rocm"},
-                                                                             {"efa", "opt/amazon/efa"},
-                                                                             {"aws-ofi-nccl", "opt/amazon/ofi-nccl"},
-                                                                             {"nvidia-imex", "usr/bin/nvidia-imex"}}};
-  nlohmann::json found = nlohmann::json::object();
-  if (const auto version = python_version(tree)) found["python3"] = *version;
-  if (const auto version = cuda_toolkit(tree)) found["cuda-toolkit"] = *version;
-  for (const auto& [name, path] : files)
-    if (tree.exists(path)) found[name] = "present";
-  add_packages(tree, found);
-  return found;
 }
 
 nlohmann::json allowed(const Environment& environment) {
