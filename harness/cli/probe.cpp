@@ -63,7 +63,9 @@ void add_probe(CLI::App& app, Global& /*global*/) {
       return;
     }
     print_section("platform", platform);
-    print_section("system", system);
+    nlohmann::json short_system = system;
+    short_system.erase("software_found");  // `software` has the newest of each
+    print_section("system", short_system);
     fmt::print("{}\n", findings.empty() ? "nothing wrong found" : "findings");
     for (const Finding& finding : findings) {
       fmt::print("{}", labelled("  " + finding.severity, finding.text, 4, width));

@@ -279,6 +279,7 @@ Verdict nvme_verdict(const Document& document, const Claim& claim) {
 }  // namespace
 
 std::string identity_name(const std::string& metric) {
+  if (metric.starts_with("identity.software.")) return software_title(metric);
   static const std::map<std::string, std::string> names = {
       {"identity.accelerator", "accelerator"},
       {"identity.accelerator_count", "number of accelerators"},

@@ -16,11 +16,7 @@ using nlohmann::json;
 
 constexpr std::string_view prefix = "identity.software.";
 
-std::string title_of(std::string_view name) {
-  for (const Software& one : known_software())
-    if (one.name == name) return std::string(one.title);
-  return std::string(name);
-}
+std::string_view name_of(std::string_view metric) { return metric.substr(std::min(prefix.size(), metric.size())); }
 
 struct Found {
   std::string version;  // empty: not told
@@ -112,12 +108,18 @@ const std::vector<Software>& known_software() {
   return all;
 }
 
+std::string software_title(std::string_view metric) {
+  const std::string_view name = name_of(metric);
+  for (const Software& one : known_software())
+    if (one.name == name) return std::string(one.title);
+  return std::string(name);
+}
+
 Verdict software_verdict(const Document& document, const Claim& claim) {
   Verdict verdict;
   verdict.claim = claim;
-  const std::string_view name = std::string_view(claim.metric).substr(std::min(prefix.size(), claim.metric.size()));
-  const std::string title = title_of(name);
-  const auto found = found_in(document, name);
+  const std::string title = software_title(claim.metric);
+  const auto found = found_in(document, name_of(claim.metric));
   if (!found) {
     verdict.reason = "the result holds no list of what is installed";
     return verdict;

@@ -100,6 +100,18 @@ void add_libraries(const Tree& tree, std::vector<Installed>& found) {
   }
 }
 
+// 12040 of cuda.h is 12.4: an installation from a distribution's packages has no version.json.
+std::string cuda_in_header(const Tree& tree, const std::string& folder) {
+  const std::string text = tree.text(folder + "/include/cuda.h", 1 << 22).value_or("");
+  const std::string key = "#define CUDA_VERSION ";
+  const std::size_t at = text.find(key);
+  if (at == std::string::npos) return {};
+  const std::string_view rest = std::string_view(text).substr(at + key.size());
+  const auto number = integer_from(rest.substr(0, rest.find('\n')));
+  if (!number || *number < 1000 || *number > 1000000) return {};
+  return std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10);
+}
+
 void add_cuda(const Tree& tree, std::vector<Installed>& found) {
   for (const std::string& folder : expanded(tree, "usr/local/cuda*", 64)) {
     const std::string text = tree.text(folder + "/version.json").value_or("");
@@ -109,6 +121,8 @@ void add_cuda(const Tree& tree, std::vector<Installed>& found) {
       found.push_back({"cuda", version.at(place).get<std::string>(), folder});
     else if (const auto old = tree.line(folder + "/version.txt"))  // up to 10.2
       found.push_back({"cuda", version_in(*old), folder});
+    else if (const std::string number = cuda_in_header(tree, folder); !number.empty())
+      found.push_back({"cuda", number, folder});
   }
 }
 

@@ -63,7 +63,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 json nothing() {
   return {{"instance", nullptr},    {"provider", nullptr}, {"region", nullptr},
           {"zone", nullptr},        {"spot", nullptr},     {"interruption", nullptr},
-          {"instance_id", nullptr}, {"how", "unknown"},    {"certain", false}};
+          {"instance_id", nullptr}, {"how", "unknown"},    {"certain", nullptr}};
 }
 
 void name_provider(json& platform, const Provider& provider, const char* how) {

@@ -1,7 +1,8 @@
 """`claimcheck catalog claims`: the guides' statements with verdict, right value, and what decides them."""
+import json
 import unittest
 
-from support import SOURCE, CommandTest, claimcheck, parse
+from support import EXAMPLES, SOURCE, CommandTest, claimcheck, load, parse
 
 
 class Statements(CommandTest):
@@ -24,6 +25,30 @@ class Statements(CommandTest):
         self.assertIn("57.1 %", done.stdout)
         self.assertIn("statements:", done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 104)
+
+    def test_what_is_installed_judges_them(self):
+        document = load(EXAMPLES / "result-host.json")
+        document["system"]["container"] = "none"
+        document["system"]["software_found"] = [
+            {"name": name, "version": version, "where": "opt"}
+            for name, version in (("cuda", "12.4.1"), ("cudnn", "9.1.0"), ("pytorch", "2.4.0"), ("docker", None))]
+        document["system"]["startup"] = {"since": "boot", "up_seconds": 240.5, "first_benchmark_seconds": 240.5,
+                                         "ready_seconds": None, "reason": "", "ready_reason": "no cloud-init tells"}
+        self.assert_valid(document, "result")
+        path = self.file("result.json", json.dumps(document))
+        measured = {one["id"]: one["measured"] for one in self.answer("--result", path)["statements"] if one["measured"]}
+        self.assertEqual(measured["G0-03"]["verdict"], "met")
+        self.assertIn("PyTorch 2.4.0 is installed (opt)", measured["G0-03"]["text"])
+        self.assertEqual(measured["G2-46"]["verdict"], "contradicted")
+        self.assertIn("no NCCL is installed", measured["G2-46"]["text"])
+        claims = {"identity.software.pytorch>=2.3": "met", "identity.software.pytorch>=2.10": "contradicted",
+                  "identity.software.docker>=20": "not_measured",
+                  "startup.boot_to_first_benchmark.seconds<=5 min": "met",
+                  "startup.boot_to_ready.seconds<=5 min": "not_measured"}
+        done = claimcheck("judge", path, "--json", *(word for claim in claims for word in ("--claim", claim)))
+        judged = parse(self.assert_exit(done, 1).stdout)
+        verdicts = {one["claim"]["source"].get("text"): one["verdict"] for one in judged["results"][0]["verdicts"]}
+        self.assertEqual({claim: verdicts[claim] for claim in claims}, claims)
 
     def test_what_is_refused(self):
         for arguments, said in ((("--guide", "7"), "guides 0, 1 and 2"), (("--guide", "x"), "--guide"),

@@ -51,6 +51,8 @@ TEST(Inventory, TheNewestOfSeveralSpeaks) {
       .file("usr/local/cuda-12.9/version.json", R"({"cuda": {"version": "12.9.1"}})")
       .file("usr/local/cuda-10.2/version.txt", "CUDA Version 10.2.89\n")
       .file("usr/local/cuda-9/version.json", "{")
+      .file("usr/local/cuda-12.6/include/cuda.h", "#pragma once\n#define CUDA_VERSION 12060\n")
+      .file("usr/local/cuda-8/include/cuda.h", "#define CUDA_VERSION many\n")
       .link("usr/lib/x86_64-linux-gnu/libcudnn.so.9", "libcudnn.so.9.1.0")
       .file("usr/lib/x86_64-linux-gnu/libcudnn.so.9.1.0", "")
       .file("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15", "")
@@ -61,7 +63,7 @@ TEST(Inventory, TheNewestOfSeveralSpeaks) {
   std::vector<std::string> versions;
   for (const json& one : system.at("software_found"))
     if (one.at("name") == "cuda") versions.push_back(one.at("version"));
-  EXPECT_THAT(versions, testing::UnorderedElementsAre("10.2.89", "11.8.0", "12.10.0", "12.9.1"));
+  EXPECT_THAT(versions, testing::UnorderedElementsAre("10.2.89", "11.8.0", "12.10.0", "12.6", "12.9.1"));
 }
 
 TEST(Inventory, PythonPackagesWithoutImportingThem) {
