@@ -47,6 +47,8 @@ class Collected {
   // Facts of a device by its index, as the worker's --describe has them; later ones fill gaps, and differing ones are
   // kept as they were first.
   void device(int index, const nlohmann::json& facts);
+  // What is known of them so far, by index.
+  const std::map<int, nlohmann::json>& devices() const { return devices_; }
   // At a JSON pointer of `system`, where nothing is yet.
   void system(const std::string& pointer, const nlohmann::json& value);
 

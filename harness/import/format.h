@@ -54,5 +54,9 @@ std::unique_ptr<Reader> open_mamf_finder(Collected& collected);
 std::unique_ptr<Reader> open_babelstream(Collected& collected);
 std::unique_ptr<Reader> open_perftest(Collected& collected);
 bool document_perftest(Collected& collected, const nlohmann::json& value);
+std::unique_ptr<Reader> open_nvidia_smi(Collected& collected);
+std::unique_ptr<Reader> open_kernel_log(Collected& collected);
+std::unique_ptr<Reader> open_dcgm_diag(Collected& collected);
+bool document_dcgm_diag(Collected& collected, const nlohmann::json& value);
 
 }  // namespace claimcheck::importing
