@@ -176,8 +176,12 @@ class NvidiaSmi : public Reader {
                 .evidence = {{"pci_bus_id", id}, {"said", said}}});
   }
 
+  // The command, and the date above the table: "Tue Jul 14 09:00:26 2026".
   static bool about_itself(std::string_view text) {
-    return contains(text, "nvidia-smi ") && (contains(text, "$ nvidia-smi") || text.starts_with("### "));
+    if (contains(text, "nvidia-smi") && (contains(text, "$ nvidia-smi") || text.starts_with("### "))) return true;
+    const Fields words(text);
+    constexpr std::array<std::string_view, 7> days = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    return words.size() == 5 && std::find(days.begin(), days.end(), words[0]) != days.end() && contains(words[3], ":");
   }
 
   Collected& collected_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/import/fields.h"
+#include "harness/import/smi_links.h"
 
 namespace claimcheck::importing {
 namespace {
@@ -129,11 +130,27 @@ void SmiGpus::number_them() {
       gpu.index = gpu.place;
     }
   }
+  share_what_is_known();
   for (std::size_t i = 0; i < attached_.size(); ++i)
     if (attached_[i] && counts[i] < *attached_[i])
       collected_.partial(
           fmt::format("{} of {} GPUs that nvidia-smi counts are in the file: of the others nothing is known", counts[i],
                       *attached_[i]));
+}
+
+// Of one GPU in several outputs: its bus, and all of its slices.
+void SmiGpus::share_what_is_known() {
+  std::map<int, std::pair<std::string, std::vector<std::string>>> known;
+  for (const SmiGpu& gpu : gpus_) {
+    auto& [bus, slices] = known[*gpu.index];
+    if (bus.empty()) bus = gpu.bus;
+    if (gpu.slices.size() > slices.size()) slices = gpu.slices;
+  }
+  for (SmiGpu& gpu : gpus_) {
+    const auto& [bus, slices] = known[*gpu.index];
+    if (gpu.bus.empty()) gpu.bus = bus;
+    gpu.slices = slices;
+  }
 }
 
 // GPUs that do not answer are left out of the count of those that work (harness/evidence/left_out.h).
@@ -150,6 +167,8 @@ void SmiGpus::merge(const SmiGpu& gpu) {
   if (!gpu.slices.empty()) facts["mig_instances"] = gpu.slices;
   // A clique is of a domain over several machines, or of nothing.
   if (facts.value("fabric_spans_machines", json()) != true) facts.erase("fabric_clique");
+  if (const auto product = nvlink_product(gpu.entry.value("name", std::string())))
+    facts["nvlink_version"] = std::string(product->version);
   json entry = gpu.entry;
   entry["facts"] = facts;
   collected_.device(*gpu.index, entry);

@@ -168,15 +168,17 @@ void SmiTopology::status(const std::vector<int>& columns) {
 
 // Links of a GPU in all: through switches each peer shows all of them, without switches each shows its own.
 int SmiTopology::links_of(const std::vector<int>& columns, int gpu) const {
-  int total = 0, most = 0;
+  int total = 0, most = 0, peers = 0;
   for (const int place : columns) {
     const Row& cells = rows_.at(gpu);
     if (static_cast<std::size_t>(place) >= cells.size()) continue;
     const int links = nvlinks(cells[static_cast<std::size_t>(place)]);
     total += links;
+    if (links > 0) ++peers;
     most = std::max(most, links);
   }
-  return total <= most_nvlinks ? total : most;
+  // No product wires 8 links or more to each of several peers.
+  return total > most_nvlinks || (peers > 1 && most >= 8) ? most : total;
 }
 
 void SmiTopology::paths(const std::vector<int>& columns) {

@@ -29,18 +29,24 @@ void decide(Verdict& verdict, double here, std::string reason) {
 
 // Of the GPU with the fewest active links.
 struct Joined {
-  double index = 0, links = 0, active = 0, version = 0;
+  double index = 0, links = 0, active = 0, gbps = 0;
 };
+
+// Of one link, one way: by its version, else by what an imported topology tells of it.
+double link_gbps(const json& device) {
+  const double version = std::atof(text_at(device.value("facts", json::object()), "nvlink_version").c_str());
+  return version >= 1 ? nvlink_link_gbps(version) : number_at(device, "/facts/nvlink_link_gbps").value_or(0);
+}
 
 std::optional<Joined> least_joined(const Document& document) {
   std::optional<Joined> least;
   for (const json& device : document.system.value("devices", json::array())) {
-    const auto links = number_at(device, "/facts/nvlink_links");
     const auto active = number_at(device, "/facts/nvlink_links_active");
-    const double version = std::atof(text_at(device.value("facts", json::object()), "nvlink_version").c_str());
-    if (!links || !active || version < 1) continue;
+    const double gbps = link_gbps(device);
+    if (!active || !(gbps > 0)) continue;
+    const double links = number_at(device, "/facts/nvlink_links").value_or(*active);
     if (!least || *active < least->active)
-      least = Joined{number_at(device, "/index").value_or(0), *links, *active, version};
+      least = Joined{number_at(device, "/index").value_or(0), links, *active, gbps};
   }
   return least;
 }
@@ -91,7 +97,7 @@ Verdict efa_verdict(const Claim& claim, const Adapters& seen) {
 Verdict interconnect_verdict(const Document& document, const Claim& claim) {
   const auto least = least_joined(document);
   if (!least) return opened(claim, "the GPUs do not say how many links to others they have");
-  const double rate = nvlink_link_gbps(least->version);
+  const double rate = least->gbps;
   Verdict verdict = opened(claim, "");
   decide(verdict, 2 * least->active * rate,
          fmt::format("{} of {} NVLinks of {} GB/s each way are active on GPU {}, {} with both directions added up",
