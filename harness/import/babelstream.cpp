@@ -64,6 +64,9 @@ class BabelStream : public Reader {
   bool line(const Line& line) override {
     const std::string_view text = trimmed(line.text);
     if (text.empty()) return false;
+    // STREAM writes "Copy:" before its figures, which looks like the name of a host.
+    if (in_table_ && !line.source.empty() && row(trimmed(std::string(line.source) + std::string(line.text))))
+      return true;
     return separator(text) || heading(text) || validation(text) || header(text) || csv_row(text) || row(text);
   }
 
@@ -110,8 +113,8 @@ class BabelStream : public Reader {
     }
     if (text.starts_with("Array size")) {
       // "381.5 MB (=0.4 GB)": the first is of 2^20, the second of 1e9 and rounded.
-      const auto rest = after(text, ":");
-      const Fields words(rest ? *rest : text.substr(10));
+      const auto rest = after(text, contains(text, ":") ? ":" : "=");
+      const Fields words(rest ? *rest : std::string_view());
       const auto size = words.size() > 0 ? importing::number(words[0]) : std::nullopt;
       if (size && words.size() > 1) {
         if (words[1].starts_with("MB") || words[1].starts_with("MiB")) bytes_ = *size * 1048576;

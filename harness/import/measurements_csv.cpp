@@ -84,7 +84,8 @@ class MeasurementsCsv : public Reader {
     std::string words(row);
     std::transform(words.begin(), words.end(), words.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (!contains(words, "price") || !contains(words, ",")) return false;
+    // Of a header only: elsewhere "price" is a word like any other.
+    if (begin_ != 1 || !contains(words, "price") || !contains(words, ",")) return false;
     fail(
         "a list of prices, not of measurements: `claimcheck catalog import` takes those it knows, and checks them "
         "(a price at or below 0, spot above on demand, a GPU for cents)");
