@@ -156,10 +156,10 @@ Answer look(const MeasureSettings& settings, const std::filesystem::path& system
   }
   document.findings.insert(document.findings.end(), cpu.begin(), cpu.end());
   load(worker, plan_of(worker, settings), document);
-  const std::vector<Finding> devices = device_findings(document);
-  document.findings.insert(document.findings.end(), devices.begin(), devices.end());
+  for (Finding& finding : load_findings(document)) document.findings.push_back(std::move(finding));
   for (Finding& finding : measured_findings(document, catalog)) document.findings.push_back(std::move(finding));
   drop_doubles(document.findings);
+  raise_what_spoils(document.findings);
   answer.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   return answer;
 }

@@ -32,9 +32,12 @@ Answer look(const MeasureSettings& settings, const std::filesystem::path& system
 // end within `seconds` together: quick, of first priority, the one with the longest iteration. Pure.
 std::vector<PlannedCase> short_load(const Plan& plan, double seconds);
 
-// What devices and their sensors show beside what harness/probe and harness/judge find: somebody else's memory,
-// slowdowns, clocks, power limits, slices, bad memory, links, answers that are wrong or unsteady. Pure.
-std::vector<Finding> device_findings(const Document& document);
+// Answers of the load that are wrong or unsteady. Pure.
+std::vector<Finding> load_findings(const Document& document);
+
+// Makes errors of findings that a report only warns of and that spoil every figure: somebody else on the GPU, slowdowns,
+// clocks held down. Pure.
+void raise_what_spoils(std::vector<Finding>& findings);
 
 std::string verdict_sentence(const Answer& answer, bool strict);
 std::string answer_text(const Answer& answer, bool strict, bool colour);

@@ -55,83 +55,28 @@ TEST(CpuNow, LoadOfTheLastMinute) {
   EXPECT_THAT(cpu_findings(std::nullopt, std::nullopt, 0.4), IsEmpty());
 }
 
-// One H100 as --describe shows it, healthy.
-nlohmann::json healthy() {
-  return {{"index", 0},
-          {"name", "NVIDIA H100 80GB HBM3"},
-          {"memory_bytes", 80e9},
-          {"free_memory_bytes", 79.2e9},
-          {"facts",
-           {{"compute_capability", "9.0"},
-            {"max_sm_clock_mhz", 1980},
-            {"power_limit_w", 700},
-            {"power_limit_default_w", 700},
-            {"persistence_mode", true},
-            {"mig_enabled", false},
-            {"fabric_state", "completed"},
-            {"nvlink_links", 18},
-            {"nvlink_links_active", 18}}}};
-}
-
-Document with(const nlohmann::json& device, const nlohmann::json& evidence = nlohmann::json::object()) {
+TEST(Load, HasToBeRightAndSteady) {
   Document document = made::gpu_node();
-  document.system["devices"] = {device};
   document.measurements = {made::measured("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", made::six(700))};
-  document.measurements[0].devices = {{0, "NVIDIA H100 80GB HBM3", 700}};
-  document.measurements[0].evidence = evidence;
-  return document;
-}
-
-Document with_fact(const char* name, const nlohmann::json& value) {
-  nlohmann::json device = healthy();
-  device["facts"][name] = value;
-  return with(device);
-}
-
-TEST(Devices, AHealthyGpuHasNoFindings) {
-  EXPECT_THAT(device_findings(with(healthy(), {{"sm_clock_highest_mhz", 1755}, {"throttle_reasons", "sw_power_cap"}})),
-              IsEmpty());
-}
-
-TEST(Devices, SomebodyElseOnTheGpu) {
-  nlohmann::json device = healthy();
-  device["free_memory_bytes"] = 60e9;
-  const auto findings = device_findings(with(device));
-  EXPECT_THAT(ids(findings), ElementsAre("gpu.shared:0 error"));
-  EXPECT_THAT(findings[0].text, HasSubstr("18.6 GiB of its memory taken by somebody else"));  // 20e9 / 2^30
-}
-
-TEST(Devices, SlowdownsAndClocks) {
-  EXPECT_THAT(ids(device_findings(with(healthy(), {{"throttle_reasons", "sw_power_cap,hw_thermal_slowdown"}}))),
-              ElementsAre("gpu.throttled:0 error"));
-  EXPECT_THAT(ids(device_findings(with(healthy(), {{"sm_clock_highest_mhz", 1200}, {"throttle_reasons", ""}}))),
-              ElementsAre("gpu.clock:0 error"));
-  // Under a power cap a low clock is no fault of the clocks.
-  EXPECT_THAT(device_findings(with(healthy(), {{"sm_clock_highest_mhz", 1200}, {"throttle_reasons", "sw_power_cap"}})),
-              IsEmpty());
-}
-
-TEST(Devices, Facts) {
-  EXPECT_THAT(ids(device_findings(with_fact("power_limit_w", 500))), ElementsAre("gpu.power_limit:0 warning"));
-  EXPECT_THAT(ids(device_findings(with_fact("mig_enabled", true))), ElementsAre("gpu.mig:0 warning"));
-  EXPECT_THAT(ids(device_findings(with_fact("virtualization", "vgpu"))), ElementsAre("gpu.vgpu:0 warning"));
-  EXPECT_THAT(ids(device_findings(with_fact("persistence_mode", false))), ElementsAre("gpu.persistence:0 info"));
-  EXPECT_THAT(ids(device_findings(with_fact("row_remap_failed", true))), ElementsAre("gpu.row_remap:0 error"));
-  EXPECT_THAT(ids(device_findings(with_fact("row_remap_pending", true))), ElementsAre("gpu.row_remap:0 warning"));
-  EXPECT_THAT(ids(device_findings(with_fact("fabric_state", "in_progress"))), ElementsAre("gpu.fabric:0 error"));
-  EXPECT_THAT(ids(device_findings(with_fact("nvlink_links_active", 17))), ElementsAre("gpu.nvlink:0 warning"));
-  EXPECT_THAT(ids(device_findings(with(healthy(), {{"ecc_uncorrected_new", 2}}))), ElementsAre("gpu.ecc:0 error"));
-}
-
-TEST(Devices, TheLoadHasToBeRightAndSteady) {
-  Document document = with(healthy());
+  EXPECT_THAT(load_findings(document), IsEmpty());
   document.measurements[0].status = Outcome::wrong_result;
   document.measurements[0].reason = "element 7 is off";
-  EXPECT_THAT(ids(device_findings(document)), ElementsAre("load.wrong_result:gemm.bf16/n:8192 error"));
+  EXPECT_THAT(ids(load_findings(document)), ElementsAre("load.wrong_result:gemm.bf16/n:8192 error"));
   document.measurements[0].status = Outcome::unstable;
-  EXPECT_THAT(device_findings(document)[0].text, HasSubstr("did not hold still"));
+  EXPECT_THAT(load_findings(document)[0].text, HasSubstr("did not hold still"));
   document.measurements[0].status = Outcome::unsupported;
-  EXPECT_THAT(device_findings(document), IsEmpty());
+  EXPECT_THAT(load_findings(document), IsEmpty());
+}
+
+TEST(Load, WhatSpoilsEveryFigureIsAnError) {
+  std::vector<Finding> findings = {{"gpu.in_use", "warning", "t", ""},
+                                   {"gpu.throttled", "warning", "t", ""},
+                                   {"gpu.clocks_low", "warning", "t", ""},
+                                   {"gpu.power_limit", "warning", "t", ""},
+                                   {"gpu.in_user", "warning", "t", ""}};
+  raise_what_spoils(findings);
+  EXPECT_THAT(ids(findings), ElementsAre("gpu.in_use error", "gpu.throttled error", "gpu.clocks_low error",
+                                         "gpu.power_limit warning", "gpu.in_user warning"));
 }
 
 PlannedCase planned(const std::string& id, double seconds, double iteration, int priority = 1,
