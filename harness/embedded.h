@@ -1,5 +1,5 @@
-// Files carried inside the binary: catalog/**, results-schema/metrics.json, docs/metrics.md, docs/findings.md. Paths are relative to the
-// project ("catalog/prices/aws.csv").
+// Files carried inside the binary: catalog/**, results-schema/metrics.json, docs/metrics.md, docs/findings.md. Paths
+// are relative to the project ("catalog/prices/aws.csv").
 #pragma once
 
 #include <optional>

@@ -227,8 +227,8 @@ class Device {
   // read writes its sum as one double to `c`; unused slices are ignored. Sizes are multiples of 16 bytes.
   virtual void memory(Stream& stream, MemoryKernel kernel, Slice a, Slice b, Slice c, double scalar) = 0;
 
-  // Writes the number of 8-byte words in which `a` and `b` differ to `count`, as one double. Sizes of `a` and `b` are the
-  // same multiple of 16 bytes.
+  // Writes the number of 8-byte words in which `a` and `b` differ to `count`, as one double. Sizes of `a` and `b` are
+  // the same multiple of 16 bytes.
   virtual void compare(Stream& stream, Slice a, Slice b, Slice count) = 0;
 
   // Throws unsupported with the reason: architecture, library version, layout rule, memory.

@@ -1,5 +1,5 @@
-// What links carry one way, in GB/s, after line coding and before protocol: data sheets of NVLink; PCIe 3.0 x16 at 8 GT/s
-// with 128b/130b coding is 15.75, each generation twice the one before.
+// What links carry one way, in GB/s, after line coding and before protocol: data sheets of NVLink; PCIe 3.0 x16 at 8
+// GT/s with 128b/130b coding is 15.75, each generation twice the one before.
 #pragma once
 
 #include <cmath>

@@ -35,8 +35,8 @@ std::vector<PlannedCase> short_load(const Plan& plan, double seconds);
 // Answers of the load that are wrong or unsteady. Pure.
 std::vector<Finding> load_findings(const Document& document);
 
-// Makes errors of findings that a report only warns of and that spoil every figure: somebody else on the GPU, slowdowns,
-// clocks held down. Pure.
+// Makes errors of findings that a report only warns of and that spoil every figure: somebody else on the GPU,
+// slowdowns, clocks held down. Pure.
 void raise_what_spoils(std::vector<Finding>& findings);
 
 std::string verdict_sentence(const Answer& answer, bool strict);

@@ -30,7 +30,8 @@ nlohmann::json newest(const std::vector<Installed>& found);
 // [{name, version (null), where}], at most 256
 nlohmann::json listed(const std::vector<Installed>& found);
 
-// Paths that `pattern` names; each part may hold one '*', or one at each end. At most `most` children of a part with '*' are looked at.
+// Paths that `pattern` names; each part may hold one '*', or one at each end. At most `most` children of a part with
+// '*' are looked at.
 std::vector<std::string> expanded(const Tree& tree, std::string_view pattern, std::size_t most);
 
 }  // namespace claimcheck::probe

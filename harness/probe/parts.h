@@ -24,8 +24,8 @@ nlohmann::json os(const Tree& tree);
 nlohmann::json virtualization(const Tree& tree);
 nlohmann::json container(const Tree& tree, const Environment& environment);
 // {since "boot"|"container", up_seconds, first_benchmark_seconds (null when up for long), ready_seconds, cloud_init
-// {status, finished_seconds, errors}, driver_seconds, and why first_benchmark_seconds and ready_seconds are null: reason,
-// ready_reason}; seconds since that start.
+// {status, finished_seconds, errors}, driver_seconds, and why first_benchmark_seconds and ready_seconds are null:
+// reason, ready_reason}; seconds since that start.
 nlohmann::json startup(const Tree& tree, const nlohmann::json& container);
 // NCCL_*, OMP_* and CUDA_VISIBLE_DEVICES; nothing else may ever enter a result.
 nlohmann::json allowed(const Environment& environment);

@@ -29,7 +29,8 @@ struct ProbeOptions {
 //   pci_gpus[{address, vendor, device, driver, name}], nvidia_driver,
 //   nics[{name, kind "ethernet"|"infiniband"|"efa", speed_gbps, state}], disks[{name, model, bytes, rotational}],
 //   software{name: newest version or "present"}, software_found[{name, version, where}],
-//   startup{since, up_seconds, first_benchmark_seconds, ready_seconds, cloud_init, driver_seconds, reason}, environment{}
+//   startup{since, up_seconds, first_benchmark_seconds, ready_seconds, cloud_init, driver_seconds, reason},
+//   environment{}
 nlohmann::json probe_system(const ProbeOptions& options);
 
 // The `platform` object: instance, provider, region, zone (null when unknown), instance_id (hashed), spot (bool or

@@ -85,7 +85,8 @@ std::string software_text(const Document& document) {
   }
   for (const auto& item : at(document.system, "/software").items()) {
     const std::string version = item.value().is_string() ? item.value().get<std::string>() : std::string();
-    if (!version.empty() && version != "present" && item.key() != "python" && item.key() != "driver") append(line, item.key() + ' ' + version);
+    if (!version.empty() && version != "present" && item.key() != "python" && item.key() != "driver")
+      append(line, item.key() + ' ' + version);
   }
   return line;
 }

@@ -28,7 +28,7 @@ struct Statistics {
 struct DeviceValue {
   int index = 0;
   std::string name;
-  std::optional<double> value;                          // median over repetitions
+  std::optional<double> value;                         // median over repetitions
   std::optional<std::pair<double, double>> ci95 = {};  // interval of that median; unset below 6 samples
 };
 
