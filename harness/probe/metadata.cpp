@@ -179,7 +179,7 @@ void ask_azure(Asker& asker) {
   if (!asker.going_on() || !compute.contains("priority") || !compute.at("priority").is_string()) return;
   const std::string priority = compute.at("priority").get<std::string>();
   if (!priority.empty()) asker.facts()["spot"] = priority == "Spot" || priority == "Low";
-  if (!asker.facts().value("spot", false)) return;
+  if (asker.facts().value("spot", json()) != true) return;
   const json events = asker.object("/metadata/scheduledevents?api-version=2020-07-01", headers);
   for (const json& event : events.value("Events", json::array())) {
     if (!event.is_object() || event.value("EventType", json()) != "Preempt") continue;

@@ -72,7 +72,7 @@ std::vector<Finding> platform_findings(const json& platform, const json& system)
                                     text_in(interruption, "action")),
                         "Save what you need; measure on another machine.", interruption});
   }
-  if (platform.value("certain", true) == false && !text_in(platform, "provider").empty())
+  if (platform.value("certain", json()) == false && !text_in(platform, "provider").empty())
     findings.push_back({"platform.guess",
                         "info",
                         fmt::format("This looks like a machine of {}, from a mark that it does not document.",
