@@ -238,7 +238,7 @@ class Installed(CommandTest):
         environment = dict(os.environ, DESTDIR=str(root))
         subprocess.run(["cmake", "--install", BIN.parent, "--prefix", "/usr"], env=environment, check=True, timeout=300,
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.assertEqual([path for path in root.rglob("libcu*")] + [path for path in root.rglob("libnccl*")], [],
+        self.assertEqual([path for name in ("libcuda*", "libcublas*", "libnccl*", "libnvidia*") for path in root.rglob(name)], [],
                          "the vendor's libraries are never copied")
         for path in (root / "usr").rglob("*"):
             if path.is_file() and not path.is_symlink():

@@ -1,3 +1,4 @@
+// gpu-burn: what was really computed, on which GPU, and what its OK is worth.
 #include "tests/unit/import_tools_support.h"
 
 namespace claimcheck {

@@ -1,3 +1,4 @@
+// perftest: units, peaks that were not measured, loopbacks and both directions.
 #include "tests/unit/import_tools_support.h"
 
 namespace claimcheck {
