@@ -13,7 +13,7 @@ import support
 MADE = support.SOURCE / "tests" / "e2e" / "made_worker.py"
 VIRTUAL = support.BIN.parent / "virtual_platform" / "lib" / "libclaimcheck_kernels_cpu.so"
 # Each hands a line of text to a shell.
-SHELLS = re.compile(r"(?<!collected_\.)(?<!collected\.)\b(popen|system|wordexp|execl|execlp|execle)\(|/bin/(ba)?sh")
+SHELLS = re.compile(r"(?<!collected_\.)(?<!collected\.)(?<!Collected::)(?<!void )\b(popen|system|wordexp|execl|execlp|execle)\(|/bin/(ba)?sh")
 
 
 class Files(support.CommandTest):
