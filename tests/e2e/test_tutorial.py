@@ -25,7 +25,7 @@ def tutorial():
 
 def copy_of_sources(target):
     """What the project consists of, without build directories."""
-    for name in ("CMakeLists.txt", "CMakePresets.json"):
+    for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE"):
         shutil.copy(SOURCE / name, target / name)
     for name in ("cmake", "kernels", "bench", "harness", "catalog", "results-schema", "docs"):
         shutil.copytree(SOURCE / name, target / name)

@@ -4,7 +4,7 @@ from support import CommandTest, claimcheck
 
 # arguments, parts of the sentence
 ROWS = [
-    (["frob"], ["'frob' is no command", "run, probe, list, judge"]),
+    (["frob"], ["'frob' is no command", "run, probe, preflight, list, judge"]),
     (["jugde", "result.json"], ["'jugde' is no command", 'did you mean "judge"?']),
     (["--catalog", "frob"], ["expected a command: run, probe"]),  # frob is the directory
     ([], ["expected a command: run, probe"]),

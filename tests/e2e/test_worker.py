@@ -13,7 +13,7 @@ import support
 
 WORKER = support.program("claimcheck-bench-host")
 # What makes every benchmark take a blink.
-TINY = ["--max-bytes", str(2 << 20), "--max-gemm", "256", "--file-bytes", str(4 << 20)]
+TINY = ["--max-bytes", str(2 << 20), "--max-gemm", "256", "--file-bytes", str(4 << 20), "--soak-seconds", "2"]
 BLINK = ["--benchmark_min_time=0.01", "--benchmark_repetitions=3"]
 TWO_CORES = len(os.sched_getaffinity(0)) > 1
 
