@@ -112,9 +112,10 @@ const NcclRun::Row* NcclRun::largest() const {
   return found;
 }
 
-// The printed digits allow this much: 1.75 of 2.15 / 1.08 could be 1.97 to 2.01.
+// Two decimals are printed: of 0.13 the last one is 4 %, and a factor of 0.977 may be 1.
 std::string NcclRun::family_by_factor(const Row& row, double factor, Collected& collected) const {
-  constexpr double close = 0.02;
+  const double printed = row.out && row.out->busbw ? *row.out->busbw : row.in ? row.in->busbw.value_or(0) : 0;
+  const double close = 0.02 + (printed > 0 ? 0.005 / printed : 1);
   if (factor > 1 + close) return "allreduce";
   if (factor > 1 - close) {
     if (row.op == "sum" || row.op.empty())
@@ -153,6 +154,8 @@ NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked
   const bool all_seen = static_cast<int>(ranks_.size()) == seen;
   if (seen > 0 && all_seen) {
     meaning.ranks = seen;
+  } else if (std::any_of(rows_.begin(), rows_.end(), [](const Row& other) { return other.nodes.has_value(); })) {
+    collected.note("a column stands in front of the sizes: taken for the number of nodes, ranks are each row's own");
   } else if (by_factor) {
     meaning.ranks = by_factor;
     meaning.inferred = true;

@@ -38,6 +38,9 @@ const Type* find_type(std::string_view name) {
   return found == types.end() ? nullptr : &*found;
 }
 
+// What somebody put in front of the size, under whatever heading: a number of nodes, which sets the rows apart.
+constexpr std::string_view added = "added";
+
 bool is_half(std::string_view column) {
   return column == "time" || column == "algbw" || column == "busbw" || column == "wrong";
 }
@@ -84,6 +87,7 @@ bool NcclTable::header(std::string_view line) {
   }
   const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
   if (!has("size") || !has("time")) return false;
+  if (columns.front() != "size" && columns.size() > 1 && columns[1] == "size") columns.front() = added;
   edited_ = !has("count") || !has("type");
   columns_ = std::move(columns);
   counts_wrong_ = wrong;
@@ -123,7 +127,9 @@ std::optional<NcclRow> NcclTable::row(const Fields& fields) const {
   for (std::size_t i = 0; i < columns->size(); ++i) {
     const std::string& column = (*columns)[i];
     const std::string_view word = fields[i + offset];
-    if (column == "size") {
+    if (column == added) {
+      row.nodes = first;
+    } else if (column == "size") {
       const auto bytes = number(word);
       if (!bytes || *bytes < 0) return std::nullopt;
       row.bytes = *bytes;

@@ -156,6 +156,33 @@ TEST(import_nccl, a_column_of_nodes_in_front) {
   EXPECT_EQ(two->conditions["ranks"], 16);
 }
 
+TEST(import_nccl, a_column_of_nodes_under_a_heading_of_its_own) {
+  const Imported run = imported(
+      " box   size count type redop time algbw busbw error time algbw busbw error\n"
+      "1 1073741824 268435456 float sum 8000 134.22 234.88 2e-07 8000 134.22 234.88 2e-07\n"
+      "4 1073741824 268435456 float sum 70000 15.34 29.72 5e-07 70000 15.34 29.72 5e-07\n");
+  const Measurement* one = find(run, "allreduce/bytes:1073741824/nodes:1", "allreduce.busbw.gbps");
+  const Measurement* four = find(run, "allreduce/bytes:1073741824/nodes:4", "allreduce.busbw.gbps");
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(four, nullptr);
+  EXPECT_EQ(one->value, 234.88);
+  EXPECT_EQ(one->conditions["ranks"], 8);
+  EXPECT_EQ(four->value, 29.72);
+  EXPECT_EQ(four->conditions["ranks"], 32);
+  EXPECT_THAT(remarks(run), HasSubstr("taken for the number of nodes"));
+}
+
+TEST(import_nccl, two_decimals_of_a_small_figure_name_no_collective) {
+  // 4096 B in 31 us are 0.132 GB/s, printed 0.13: the factor is 0.98, and it may be 1.
+  const Imported run =
+      imported(devices(2) + header +
+               "        4096          1024     float     sum      -1    31.00    0.13    0.13      0    "
+               "31.00    0.13    0.13    N/A\n");
+  EXPECT_NE(find(run, "collective/bytes:4096", "collective.busbw.gbps"), nullptr);
+  EXPECT_EQ(find(run, "reducescatter/bytes:4096", "reducescatter.busbw.gbps"), nullptr);
+  EXPECT_EQ(find(run, "collective/bytes:4096/in_place", "collective.busbw.gbps")->conditions["checked"], false);
+}
+
 TEST(import_nccl, without_reduction_in_an_old_layout) {
   // algbw holds the factor already there: 134217728 B in 3300 us are 40.67 GB/s, busbw is half of it: two ranks.
   const Imported run = imported(
