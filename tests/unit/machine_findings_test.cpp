@@ -280,10 +280,35 @@ TEST(finding_kinds, every_section_of_the_page_is_whole_and_every_finding_has_one
     for (const std::string* text : {&kind.when, &kind.cause, &kind.next_step}) EXPECT_GT(text->size(), 15U) << kind.id;
   }
   // Those that other parts make, beside the ones above.
-  for (const char* id :
-       {"gpu.left_out:3", "gpu.slow:1", "gpu.differ", "process.slow:2", "node.slow:0", "node.differ", "link.slow:1-2",
-        "network.slow:0-1", "transport.gpu_direct", "transport.nvls", "gpu.no_driver", "gpu.not_visible", "shm.small",
-        "cpu.steal", "cpu.quota", "cpu.affinity", "memory.swap", "memory.low", "memory.limit"})
+  for (const char* id : {"gpu.left_out:3",
+                         "gpu.slow:1",
+                         "gpu.differ",
+                         "process.slow:2",
+                         "node.slow:0",
+                         "node.differ",
+                         "link.slow:1-2",
+                         "network.slow:0-1",
+                         "transport.gpu_direct",
+                         "transport.nvls",
+                         "gpu.no_driver",
+                         "gpu.not_visible",
+                         "shm.small",
+                         "cpu.steal",
+                         "cpu.quota",
+                         "cpu.affinity",
+                         "memory.swap",
+                         "memory.low",
+                         "memory.limit",
+                         "metadata.hop_limit",
+                         "metadata.no_answer",
+                         "metadata.refused",
+                         "metadata.disabled",
+                         "metadata.odd",
+                         "platform.changed",
+                         "platform.interruption",
+                         "platform.guess",
+                         "startup.running",
+                         "startup.errors"})
     EXPECT_NE(find_kind(id), nullptr) << id;
   EXPECT_EQ(find_kind("gpu.nothing"), nullptr);
   EXPECT_THROW(finding_of_kind("gpu.nothing", "", {}), std::logic_error);

@@ -289,6 +289,12 @@ TEST(PlatformFindings, TheHopLimitOfAContainer) {
   EXPECT_EQ(findings[0].severity, "info");
 }
 
+TEST(PlatformFindings, NothingKnownIsNoFinding) {
+  for (const json& platform : {json::object(), json{{"provider", nullptr}, {"certain", nullptr}, {"metadata", nullptr}},
+                               json{{"provider", "aws"}, {"certain", true}, {"interruption", nullptr}}})
+    EXPECT_TRUE(platform_findings(platform, json::object()).empty()) << platform;
+}
+
 TEST(PlatformFindings, AnInterruptionIsSaidLoudly) {
   const json platform = {{"instance", "p5.48xlarge"},
                          {"provider", "aws"},
