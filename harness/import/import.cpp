@@ -109,9 +109,14 @@ class FileImport {
       collected_.partial(error.what());
       return;
     }
-    for (const Format* format : candidates_) {
-      if (format->document == nullptr || !format->document(collected_, value)) continue;
-      collected_.understood_by(format->name);
+    try {
+      for (const Format* format : candidates_) {
+        if (format->document == nullptr || !format->document(collected_, value)) continue;
+        collected_.understood_by(format->name);
+        return;
+      }
+    } catch (const json::exception&) {
+      collected_.partial(fmt::format("the JSON from line {} on does not have the shape its tool writes", json_begin_));
       return;
     }
     collected_.not_understood(json_begin_, text.substr(0, text.find('\n')));

@@ -4,6 +4,7 @@
 #include "harness/import/fields.h"
 #include "harness/import/format.h"
 #include "harness/import/nvbandwidth_test.h"
+#include "harness/judge/machine.h"
 
 namespace claimcheck::importing {
 namespace {
@@ -148,9 +149,9 @@ std::optional<double> cell_of(const json& cell) {
 
 NvbandwidthTest test_of(const json& value) {
   NvbandwidthTest test;
-  test.name = value.value("name", "");
-  test.description = value.value("bandwidth_description", "");
-  const std::string status = value.value("status", "");
+  test.name = text_at(value, "name");
+  test.description = text_at(value, "bandwidth_description");
+  const std::string status = text_at(value, "status");
   test.waived = status == "Waived";
   if (status == "Error" || status == "Failed") test.failure = "nvbandwidth says " + status;
   if (const auto sum = value.find("sum"); sum != value.end()) test.sum = cell_of(*sum);
@@ -178,9 +179,8 @@ bool nvbandwidth_json(Collected& collected, const json& document) {
     for (const json& device : *list)
       if (device.is_string()) nvbandwidth_device(collected, device.get<std::string>());
   }
-  const json tests = all.value("testcases", json::array());
-  for (const json& test : tests)
-    if (test.is_object()) report_nvbandwidth(collected, test_of(test), devices);
+  const std::vector<json> tests = objects_at(all, "testcases");
+  for (const json& test : tests) report_nvbandwidth(collected, test_of(test), devices);
   if (const auto warning = all.find("warning"); warning != all.end() && warning->is_string()) {
     collected.note(warning->get<std::string>());
     collected.add(Finding{"import.small_buffer",

@@ -1,6 +1,7 @@
 #include "harness/judge/machine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "harness/result/metrics.h"
@@ -22,6 +23,15 @@ std::string text_at(const json& object, const char* key) {
   if (!object.is_object()) return {};
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::vector<json> objects_at(const json& object, const char* key) {
+  std::vector<json> objects;
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end() || !found->is_array()) return objects;
+  std::copy_if(found->begin(), found->end(), std::back_inserter(objects),
+               [](const json& one) { return one.is_object(); });
+  return objects;
 }
 
 bool flag_at(const json& object, const char* key) {

@@ -40,6 +40,9 @@ std::optional<double> number_at(const nlohmann::json& facts, const std::string& 
 // The text of an object's member; empty when absent or not a text.
 std::string text_at(const nlohmann::json& object, const char* key);
 
+// The objects in a list that is an object's member; none when it is something else. For documents of strangers.
+std::vector<nlohmann::json> objects_at(const nlohmann::json& object, const char* key);
+
 // Whether an object's member is true.
 bool flag_at(const nlohmann::json& object, const char* key);
 

@@ -87,7 +87,7 @@ std::string claims_text(const std::vector<Verdict>& verdicts) {
 std::string cost_text_of(const json& cost) {
   if (!cost.is_object()) return {};
   std::string text;
-  for (const json& result : cost.value("results", json::array())) {
+  for (const json& result : objects_at(cost, "results")) {
     const json useful = result.value("useful", json());
     const auto rate = number_at(result, "/per_eflop");
     if (!useful.is_object() || !rate) continue;

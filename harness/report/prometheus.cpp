@@ -96,7 +96,7 @@ void add_claims(const Document& document, Exposition& out) {
 void add_cost(const Document& document, Exposition& out) {
   if (!document.cost.is_object()) return;
   out.family("claimcheck_cost_per_eflop", "Price of a useful EFLOP as measured here.");
-  for (const json& result : document.cost.value("results", json::array()))
+  for (const json& result : objects_at(document.cost, "results"))
     if (const auto rate = number_at(result, "/per_eflop"))
       out.sample({{"currency", text_at(result, "currency")}}, *rate);
 }

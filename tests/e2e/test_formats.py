@@ -98,6 +98,14 @@ class Formats(CommandTest):
                       'metric="gemm.bf16.tflops"} 0\n', text)
         self.assertNotIn('claim="user:4"', text)
 
+    def test_a_cost_of_another_shape_costs_no_report(self):
+        for rows in ([1, None, "x"], {"a": 1}, 7, [{"price": 3, "per_hour": "x"}], [{"label": {}, "term": 1}]):
+            made = document() | {"cost": {"rows": rows, "results": rows, "currency": 3}}
+            self.path = self.file("odd.json", json.dumps(made))
+            for name in [*FORMATS, "html", "text"]:
+                with self.subTest(name=name, rows=rows):
+                    self.assertTrue(self.shown(name))
+
     def test_markdown_of_strangers_stays_text(self):
         text = self.shown("md")
         self.assertIn("Not as claimed: 1 of 5 claims are not met", text)

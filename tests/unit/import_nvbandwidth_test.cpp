@@ -92,6 +92,31 @@ TEST(import_nvbandwidth, json_of_a_machine_that_does_not_start) {
   EXPECT_THAT(run.document.measurements, IsEmpty());
 }
 
+TEST(import_nvbandwidth, members_of_any_type_cost_no_more_than_themselves) {
+  const json good = {{"nvbandwidth",
+                      {{"version", "v0.8"},
+                       {"Driver Version", "590.1"},
+                       {"GPU Device list", {"0: NVIDIA L4 (00000000:31:00)"}},
+                       {"testcases",
+                        {{{"name", "host_to_device_memcpy_ce"},
+                          {"status", "Passed"},
+                          {"bandwidth_matrix", {{"6.25"}}},
+                          {"sum", 6.25}}}}}}};
+  std::size_t tried = 0;
+  const json leaves = good.flatten();
+  for (const auto& [pointer, leaf] : leaves.items()) {
+    for (const json& odd : {json(), json(7), json("x"), json::array({1}), json::object({{"a", 1}}), json(true)}) {
+      json changed = good;
+      changed[json::json_pointer(pointer)] = odd;
+      // The list of tests keeps the document recognisable whatever stands in one of its members.
+      EXPECT_NO_THROW(imported(changed.dump(1) + "\nnvbandwidth Version: v0.8\n")) << pointer << " " << odd;
+      ++tried;
+    }
+  }
+  EXPECT_EQ(tried, leaves.size() * 6);
+  EXPECT_GE(leaves.size(), 7u);
+}
+
 TEST(import_nvbandwidth, peers_in_groups) {
   json cells = json::array();
   for (int row = 0; row < 4; ++row) {

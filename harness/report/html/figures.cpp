@@ -201,12 +201,11 @@ Figure money(const Document& document) {
                 true,
                 120};
   if (!document.cost.is_object()) return figure;
-  const json rows = document.cost.value("rows", json::array());
   const std::string currency = text_at(document.cost, "currency");
   figure.unit = currency;
   Series here{"measured", "bar", {}}, elsewhere{"estimate", "bar", {}};
   std::size_t estimates = 0;
-  for (const json& row : rows) {
+  for (const json& row : objects_at(document.cost, "rows")) {
     const auto rate = number_at(row, "/per_eflop");
     if (!rate || *rate <= 0 || !flag_at(row, "converted")) continue;
     const bool measured = text_at(row, "kind") == "measured";

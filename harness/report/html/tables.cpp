@@ -78,8 +78,7 @@ std::string leaves(const json& value, const std::string& name) {
 std::string cost_html(const Document& document) {
   if (!document.cost.is_object()) return {};
   std::string text;
-  const json results = document.cost.value("results", json::array());
-  for (const json& result : results) {
+  for (const json& result : objects_at(document.cost, "results")) {
     const json useful = result.value("useful", json());
     const std::string note = text_at(result, "note");
     if (!useful.is_object()) {
@@ -95,7 +94,7 @@ std::string cost_html(const Document& document) {
     text += element("p", line + "." + (note.empty() ? "" : " " + note + "."), "class=\"cost-line\"");
   }
   std::string body;
-  for (const json& row : document.cost.value("rows", json::array())) body += cost_row(row);
+  for (const json& row : objects_at(document.cost, "rows")) body += cost_row(row);
   if (body.empty()) return text;
   return text + wrapped_in("details", element("summary", "All rows") +
                                           table({"rank", "machine", "term", "an hour", "useful TFLOPS", "per EFLOP",
