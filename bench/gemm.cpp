@@ -145,6 +145,8 @@ Prepared prepare(Setting& setting, DataType type) {
                                .shape = shape,
                                .pattern = pattern,
                                .limit_bytes = memory_limit(device, 1, options.max_bytes),
+                               // Virtual units do not idle: their rate is the same for any size.
+                               .wants_all_units = is_gpu(setting.platform) && !device.facts().is_virtual,
                                .seed = options.seed,
                                .references = references});
       }));

@@ -98,6 +98,11 @@ class GemmLoad final : public Load {
         {"checked_share",
          static_cast<double>(checked_columns(options_.shape, options_.seed).size()) / static_cast<double>(n)},
         {"sets", sets_.size()}};
+    // Units take tiles of 128 x 128 of the output; fewer tiles than units leave some idle.
+    const std::int64_t tiles = (m + 127) / 128 * ((n + 127) / 128);
+    const int units = device_.facts().compute_units;
+    if (options_.wants_all_units && tiles < units)
+      conditions["limited"] = fmt::format("a product of {} x {} x {} occupies {} of {} units", m, n, k, tiles, units);
     if (b_type() != options_.type) conditions["b_type"] = to_string(b_type());
     return conditions;
   }

@@ -18,7 +18,8 @@ struct GemmOptions {
   kernels::DataType type = kernels::DataType::fp32;
   kernels::GemmShape shape;
   kernels::Pattern pattern = kernels::Pattern::normal;
-  std::size_t limit_bytes = 0;  // of all matrices together
+  std::size_t limit_bytes = 0;   // of all matrices together
+  bool wants_all_units = false;  // a product too small to occupy every unit says so in its conditions (GPUs)
   std::uint64_t seed = 1;
   std::shared_ptr<ProductReferences> references = std::make_shared<ProductReferences>();
 };

@@ -1,5 +1,7 @@
 #include "bench/memory_load.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -30,6 +32,7 @@ struct ArraySet {
 struct Sizes {
   std::size_t array_bytes;
   std::size_t sets;
+  bool in_cache;  // less than four last-level caches in all: the rate is not, or not only, the memory's
 };
 
 // Four last-level caches over the arrays moved and 64 MiB an array at least, so that nothing stays in a cache between
@@ -41,7 +44,9 @@ Sizes sizes_for(const kernels::Device& device, const MemoryOptions& options) {
       std::size_t{64} << 20, std::max(4 * device.facts().last_level_cache_bytes, options.wanted_bytes) / moved);
   const std::size_t sets = 2 * moved * wanted <= limit_bytes ? 2 : 1;
   const std::size_t bytes = std::min(wanted, limit_bytes / (moved * sets));
-  return {std::max(alignment, bytes / alignment * alignment), sets};
+  const std::size_t array = std::max(alignment, bytes / alignment * alignment);
+  const std::size_t beyond = 4 * device.facts().last_level_cache_bytes / moved;
+  return {array, sets, bytes < wanted && sets * array < beyond};
 }
 
 class MemoryLoad final : public Load {
@@ -87,6 +92,9 @@ class MemoryLoad final : public Load {
                                  {"sets", sizes_.sets},
                                  {"checked_share", checked_share()},
                                  {"bytes_counted", "as STREAM, without write-allocate"}};
+    if (sizes_.in_cache)
+      conditions["limited"] = fmt::format("arrays of {} bytes can stay in caches of {} bytes", sizes_.array_bytes,
+                                          device_.facts().last_level_cache_bytes);
     // Kept in the memory itself, it costs bandwidth.
     const nlohmann::json ecc = to_json(fact_of(device_.facts().more, "ecc_enabled"));
     if (ecc.is_boolean()) conditions["ecc"] = ecc.get<bool>() ? "on" : "off";

@@ -72,7 +72,8 @@ bool comparable(const Expected& row, const Measurement& measurement) {
 
 const Measurement* measured_for(const Document& document, const Expected& row) {
   return headline_where(document, row.metric, json::object(), [&](const Measurement& measurement) {
-    return !measured_on_host(document, measurement) && comparable(row, measurement);
+    return !measured_on_host(document, measurement) && limited_by_size(measurement).empty() &&
+           comparable(row, measurement);
   });
 }
 

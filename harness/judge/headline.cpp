@@ -128,6 +128,11 @@ bool counts(const Document& document, const Measurement& measurement) {
   return !measurement.is_virtual || document.is_virtual;
 }
 
+std::string limited_by_size(const Measurement& measurement) {
+  const std::string why = text_at(measurement.conditions, "limited");
+  return why.empty() ? why : why + "; measure without --max-bytes and --max-gemm";
+}
+
 const Measurement* headline_where(const Document& document, std::string_view metric, const json& conditions,
                                   const Accepts& accepts) {
   const Metric* definition = find_metric(metric);

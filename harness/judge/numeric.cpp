@@ -225,6 +225,12 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
         "report it with this result file."};
     return verdict;
   }
+  const std::string limited = limited_by_size(*measurement);
+  if (!limited.empty() && !claim.id.starts_with("user:")) {
+    verdict.kind = VerdictKind::inconclusive;
+    verdict.reason = fmt::format("{} says little: {}", quantity_text(reading.value, claim.unit), limited);
+    return verdict;
+  }
   const Accelerator* accelerator = accelerator_of(document, claim, *measurement, catalog);
   const Target target = target_of(claim, accelerator, catalog);
   verdict.kind = decide(target.line, reading);
@@ -237,6 +243,7 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
       verdict.reason += "; " + why;
     }
   }
+  if (!limited.empty()) verdict.reason += "; this says little about the machine: " + limited;
   if (scale > 1) verdict.reason += fmt::format("; {:.0f} devices, each counted as the slowest", scale);
   if (verdict.kind == VerdictKind::met || verdict.kind == VerdictKind::not_measured) return verdict;
   if (verdict.kind == VerdictKind::not_met) {

@@ -169,7 +169,7 @@ compare() { # RESULT; sets `code`
 # The baseline is the first good nights, and stays: one that moved on would let a machine become slower bit by bit.
 store() { # RESULT GOOD
   local name files
-  name=$(date -u +%Y%m%dT%H%M%SZ)
+  name=$(date -u +%Y%m%dT%H%M%S.%3NZ) # two nights can end in one second
   mkdir -p "$state/history/$name"
   cp "$1" "$state/history/$name/result.json"
   files=("$state"/baseline/*.json)

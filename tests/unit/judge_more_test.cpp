@@ -144,6 +144,25 @@ TEST(Typical, IsKeptApartFromClaims) {
   EXPECT_EQ(verdicts[0].reason, "612 TFLOPS is 76.5 % of the typical 800 TFLOPS, below 720 TFLOPS");
 }
 
+// 63 of 989 TFLOPS in products of 64 x 64 x 64, which --max-gemm asked for, is nobody's sickness.
+TEST(Typical, SmallSizesSayLittle) {
+  const Catalog catalog = made::catalog();
+  Document document = made::gpu_node();
+  document.measurements = {made::gemm_bf16(63, 63)};
+  EXPECT_EQ(expected_verdicts(document, catalog).size(), 1U);
+  document.measurements[0].conditions["limited"] = "a product of 64 x 64 x 64 occupies 1 of 132 units";
+  EXPECT_THAT(expected_verdicts(document, catalog), IsEmpty());
+  const Verdict mine = verdict_on(document, "gemm.bf16.tflops>=900", catalog);
+  EXPECT_EQ(mine.kind, VerdictKind::not_met);
+  EXPECT_THAT(mine.reason, HasSubstr("this says little about the machine: a product of 64 x 64 x 64 occupies 1 of 132 "
+                                     "units; measure without --max-bytes and --max-gemm"));
+  Claim sheet = parse_claim("gemm.bf16.tflops>=900");
+  sheet.id = "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops";
+  const Verdict theirs = judge(document, {sheet}, catalog).front();
+  EXPECT_EQ(theirs.kind, VerdictKind::inconclusive);
+  EXPECT_THAT(theirs.reason, HasSubstr("63.0 TFLOPS says little: a product of 64 x 64 x 64 occupies 1 of 132 units"));
+}
+
 TEST(Typical, OnlyUnderTheSameConditions) {
   Catalog catalog = made::catalog();
   Document document = made::gpu_node();

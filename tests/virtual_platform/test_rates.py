@@ -168,6 +168,16 @@ class Collectives(unittest.TestCase):
         self.check("p4d", support.first(2) | {"collectives": {"transport": "NET/Socket/0"}}, "ring", "NET/Socket")
 
 
+class SmallSizes(unittest.TestCase):
+    def test_arrays_that_caches_hold_say_so(self):
+        with support.Machine("p5", support.first(1)) as machine:
+            for bytes_allowed, limited in ((1 << 20, "arrays of 524288 bytes can stay in caches of 524288 bytes"),
+                                           (4 << 20, None)):
+                run = machine.measure(["memory.copy"], f"--max-bytes={bytes_allowed}")
+                one, = run.by_metric("memory.copy.gbps")
+                self.assertEqual(one["conditions"].get("limited"), limited, run)
+
+
 class Launches(unittest.TestCase):
     def test_the_floor_of_a_kernel(self):
         with support.Machine("p5", support.first(1)) as machine:
