@@ -29,7 +29,7 @@ std::string annotations_of(const preflight::Answer& answer) {
   std::vector<Annotation> annotations;
   for (const Finding& finding : answer.document.findings) {
     annotations.push_back({finding.severity == "info" ? "notice" : finding.severity, "preflight " + finding.id,
-                           finding.text + (finding.next_step.empty() ? "" : " -> " + finding.next_step)});
+                           finding_sentences(finding)});
   }
   return annotation_lines(annotations);
 }

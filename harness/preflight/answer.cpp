@@ -78,6 +78,7 @@ std::string answer_text(const Answer& answer, bool strict, bool colour) {
   text += labelled("took", fmt::format("{:.0f} s", answer.seconds), indent, width);
   for (const Finding* finding : sorted(answer)) {
     text += labelled(fmt::format("  {}", finding->severity), finding->text, 11, width);
+    if (!finding->cause.empty()) text += labelled("           likely", finding->cause, 18, width);
     if (!finding->next_step.empty()) text += labelled("           ->", finding->next_step, 14, width);
   }
   return text;
@@ -89,10 +90,10 @@ std::string answer_markdown(const Answer& answer, bool strict) {
   text += fmt::format("**{}**\n\n{}, {:.0f} s.\n", markdown_text(verdict_sentence(answer, strict)),
                       markdown_text(compare::devices_text(answer.document)), answer.seconds);
   const auto findings = sorted(answer);
-  if (!findings.empty()) text += "\n| | found | next |\n|---|---|---|\n";
+  if (!findings.empty()) text += "\n| | found | likely | next |\n|---|---|---|---|\n";
   for (const Finding* finding : findings) {
-    text += fmt::format("| {} | {} | {} |\n", finding->severity, markdown_text(finding->text),
-                        markdown_text(finding->next_step));
+    text += fmt::format("| {} | {} | {} | {} |\n", finding->severity, markdown_text(finding->text),
+                        markdown_text(finding->cause), markdown_text(finding->next_step));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "harness/findings/kinds.h"
 #include "harness/judge/findings.h"
 #include "harness/preflight/cpu_now.h"
 #include "harness/preflight/preflight.h"
@@ -159,6 +160,7 @@ Answer look(const MeasureSettings& settings, const std::filesystem::path& system
   for (Finding& finding : load_findings(document)) document.findings.push_back(std::move(finding));
   for (Finding& finding : measured_findings(document, catalog)) document.findings.push_back(std::move(finding));
   drop_doubles(document.findings);
+  for (Finding& finding : document.findings) add_cause(finding);
   raise_what_spoils(document.findings);
   answer.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   return answer;

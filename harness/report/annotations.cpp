@@ -48,6 +48,13 @@ void add_verdict(const Verdict& verdict, std::vector<Annotation>& annotations) {
 
 }  // namespace
 
+std::string finding_sentences(const Finding& finding) {
+  std::string text = finding.text;
+  if (!finding.cause.empty()) text += " Likely: " + finding.cause;
+  if (!finding.next_step.empty()) text += " -> " + finding.next_step;
+  return text;
+}
+
 std::string annotation_lines(const std::vector<Annotation>& annotations) {
   std::string lines;
   for (const char* level : {"error", "warning", "notice"}) {
@@ -71,8 +78,7 @@ std::string render_annotations(const Document& original, const ReportOptions&) {
   for (const Verdict& verdict : document.verdicts) add_verdict(verdict, annotations);
   for (const Finding& finding : document.findings) {
     if (finding.severity == "info") continue;
-    annotations.push_back(
-        {finding.severity, finding.id, finding.text + (finding.next_step.empty() ? "" : " -> " + finding.next_step)});
+    annotations.push_back({finding.severity, finding.id, finding_sentences(finding)});
   }
   const nlohmann::json status = document.run.value("status", nlohmann::json());
   if (status.is_string() && status != "complete") {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/result/measurement.h"
+
 namespace claimcheck {
 
 struct Annotation {
@@ -17,5 +19,8 @@ struct Annotation {
 // One line each, errors first; of each level the first ten, as many as GitHub shows of a step, the tenth then saying
 // how many there are. Escaped as the runner undoes it, so that no text can end the command or begin another.
 std::string annotation_lines(const std::vector<Annotation>& annotations);
+
+// A finding in one line: what was seen, the likely cause, what to do.
+std::string finding_sentences(const Finding& finding);
 
 }  // namespace claimcheck

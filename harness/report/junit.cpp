@@ -5,6 +5,7 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/machine.h"
 #include "harness/judge/verdict_rows.h"
+#include "harness/report/annotations.h"
 #include "harness/report/format.h"
 #include "harness/report/sanitise.h"
 
@@ -71,6 +72,15 @@ std::string case_text(const Verdict& verdict, const std::vector<Verdict>& all, C
                             xml(row.claimed), xml(row.measured));
 }
 
+// What was found on the machine belongs to no claim: text of the suite. CI servers show it beside the cases.
+std::string findings_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    if (finding.severity != "info") text += fmt::format("{}: {}\n", finding.severity, finding_sentences(finding));
+  }
+  return text.empty() ? "" : fmt::format("    <system-out>{}</system-out>\n", xml(text));
+}
+
 }  // namespace
 
 std::string render_junit(const Document& original, const ReportOptions&) {
@@ -86,9 +96,9 @@ std::string render_junit(const Document& original, const ReportOptions&) {
       "  <testsuite name=\"claims\" {0} time=\"{1:.3f}\" timestamp=\"{2}\">\n"
       "    <properties>\n      <property name=\"instance\" value=\"{3}\"/>\n"
       "      <property name=\"status\" value=\"{4}\"/>\n"
-      "      <property name=\"virtual\" value=\"{5}\"/>\n    </properties>\n{6}  </testsuite>\n</testsuites>\n",
+      "      <property name=\"virtual\" value=\"{5}\"/>\n    </properties>\n{6}{7}  </testsuite>\n</testsuites>\n",
       numbers, seconds, xml(text_at(document.run, "started")), xml(text_at(document.platform, "instance")),
-      xml(text_at(document.run, "status")), document.is_virtual, cases);
+      xml(text_at(document.run, "status")), document.is_virtual, cases, findings_text(document.findings));
 }
 
 }  // namespace claimcheck

@@ -119,7 +119,8 @@ std::string render_markdown(const Document& original, const ReportOptions&) {
   for (const Finding& finding : document.findings) {
     if (finding.severity == "info") continue;
     found += fmt::format("- {}: {}", finding.severity, markdown_text(finding.text));
-    found += finding.next_step.empty() ? "\n" : fmt::format(" **{}**\n", markdown_text(finding.next_step));
+    if (!finding.cause.empty()) found += fmt::format("<br>Likely: {}", markdown_text(finding.cause));
+    found += finding.next_step.empty() ? "\n" : fmt::format("<br>**{}**\n", markdown_text(finding.next_step));
   }
   if (!found.empty()) text += "\n#### Found on this machine\n\n" + found;
   return text + cost_text_of(document.cost);

@@ -37,6 +37,10 @@ def document():
                         claim("user:3", 610, "inconclusive", 612, "the interval straddles the line"),
                         claim("user:4", 1, "not_measured", None, EVIL),
                         claim("user:5", 1, "implausible", 9999, "above what the device can do")]
+    made["findings"] += [{"id": "made.up", "severity": "warning", "text": "GPU 1 was slowed down: 30 % of samples.",
+                          "cause": "Heat, or the machine's power supply.", "next_step": "Look at `nvidia-smi -q`.",
+                          "evidence": {}},
+                         {"id": "run.device", "severity": "info", "text": "Only to know.", "next_step": "", "evidence": {}}]
     return made
 
 
@@ -68,6 +72,14 @@ class Formats(CommandTest):
         suite = suites.find("testsuite")
         self.assertEqual([suite.get(key) for key in ("tests", "failures", "errors", "skipped")], ["5", "1", "1", "2"])
         self.assertIn("GPU 1 is slow.", cases[1].find("failure").text)
+        self.assertIn("warning: GPU 1 was slowed down: 30 % of samples. Likely: Heat, or "
+                      "the machine's power supply. -> Look at `nvidia-smi -q`.\n", suite.find("system-out").text)
+        self.assertNotIn("Only to know", suite.find("system-out").text)
+
+    def test_annotations_say_cause_and_next_step(self):
+        found = [line for line in self.shown("annotations").splitlines() if "made.up" in line]
+        self.assertEqual(found, ["::warning title=made.up::GPU 1 was slowed down: 30 %25 of samples. Likely: Heat, or "
+                                 "the machine's power supply. -> Look at `nvidia-smi -q`."])
 
     def test_csv_is_a_table_without_formulas(self):
         rows = list(csv.DictReader(io.StringIO(self.shown("csv"))))

@@ -56,7 +56,7 @@ class Page(CommandTest):
                        soak(1, [700, 701]), soak(2, [700, 600]),
                        *(collective(*point) for point in SIZES.items())])
         document["findings"].append({"id": "made.up", "severity": "warning", "text": f"evil {EVIL}", "next_step": EVIL,
-                                     "evidence": {}})
+                                     "cause": f"why {EVIL}", "evidence": {}})
         cls.document = cls.judged(document, pathlib.Path(folder.name))
 
     @classmethod
@@ -135,6 +135,8 @@ class Page(CommandTest):
         page = self.browser.open(self.page)
         self.assertTrue(page.driver.title.startswith("claimcheck: Not what was sold"))
         self.assertIn(EVIL, page.texts("[data-finding='made.up']")[0])
+        self.assertEqual(page.texts("[data-finding='made.up'] .cause"), [f"Likely: why {EVIL}"])
+        self.assertEqual(page.texts("[data-finding='made.up'] .next-step"), [EVIL])
         self.assertEqual(page.run("return document.querySelectorAll('img').length"), 0)
         # Even a page that somebody changed by hand runs no script but ours.
         policy = page.run("return document.querySelector('meta[http-equiv]').content")
@@ -189,7 +191,7 @@ class Page(CommandTest):
         for scheme in ("light", "dark"):
             page = self.browser.open(self.page, scheme=scheme)
             paper[scheme] = page.run("return getComputedStyle(document.body).backgroundColor")
-            for selector in ("h1", "p", "td", "th", ".pill", "summary", "figcaption", ".next-step", "dt"):
+            for selector in ("h1", "p", "td", "th", ".pill", "summary", "figcaption", ".next-step", ".cause", "dt"):
                 ratios = self.contrast(page, selector)
                 self.assertTrue(ratios, selector)
                 self.assertGreaterEqual(min(ratios), 4.5, f"{scheme} {selector}")

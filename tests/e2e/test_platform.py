@@ -249,6 +249,23 @@ class Platform(CommandTest):
         self.assertEqual((platform["spot"], platform["interruption"]["action"]), (True, "terminate"))
         self.assertEqual(findings["platform.interruption"]["severity"], "error")
 
+    def test_preflight_says_so_too(self):
+        aws = dict(CLOUDS["aws"])
+        aws["answers"] = {**aws["answers"], "GET /latest/meta-data/instance-life-cycle": "spot",
+                          "GET /latest/meta-data/spot/instance-action":
+                          json.dumps({"action": "terminate", "time": "2026-11-30T08:22:00Z"})}
+        arguments = ["preflight", "--device", "host", "--json", "--max-bytes", "1MiB", "--max-gemm", "64", "--min-time", "0.001"]
+        for mode, kind, severity in (("good", "platform.interruption", "error"), (401, "metadata.refused", "warning")):
+            with self.subTest(mode), Cloud(aws, mode) as server:
+                root = self.machine(f"preflight-{mode}", aws, {})
+                done = claimcheck(*arguments, "--system-root", root, environment={
+                    "CLAIMCHECK_METADATA": f"http://127.0.0.1:{server.server_port}", "CLAIMCHECK_METADATA_SECONDS": "30"})
+                found = {one["id"]: one for one in parse(done.stdout)["findings"]}
+                self.assertEqual(found[kind]["severity"], severity)
+                self.assertTrue(found[kind]["cause"] and found[kind]["next_step"])
+                if severity == "error":
+                    self.assert_exit(done, 4)
+
     def test_only_a_named_cloud_is_asked(self):
         home = {"cloud_name": "nocloud", "dmi": {"sys_vendor": "Gigabyte"}, "answers": {}, "headers": {}}
         platform, _ = self.ask(self.machine("home", home, {}), home, "good")

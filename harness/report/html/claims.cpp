@@ -103,6 +103,7 @@ std::string findings_html(const Document& document) {
     std::string item = element("span", finding.severity,
                                fmt::format("class=\"pill {}\"", finding.severity == "info" ? "open" : "bad")) +
                        " " + escaped(finding.text);
+    if (!finding.cause.empty()) item += "<br>" + element("span", "Likely: " + finding.cause, "class=\"cause\"");
     if (!finding.next_step.empty()) item += "<br>" + element("span", finding.next_step, "class=\"next-step\"");
     html += wrapped_in("li", item, fmt::format("data-finding=\"{}\"", escaped(finding.id)));
   }
