@@ -2,6 +2,7 @@
 # Installs what building, running and testing need on Debian 12, Ubuntu 22.04 and 24.04; says what, and does nothing
 # when all is there. Elsewhere it names what is missing. CXX chooses the compiler.
 #   scripts/setup.sh [--run | --test | --checks | --tidy]     (each includes the ones before; default --run)
+#   scripts/setup.sh --fuzz                                   what --test does, and clang with libFuzzer
 set -euo pipefail
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -10,8 +11,8 @@ fail() { say "$*"; exit 1; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mode=${1:---run}
 case $mode in
-  --run | --test | --checks | --tidy) ;;
-  *) say "unknown option '$mode': --run, --test, --checks and --tidy are known"; exit 2 ;;
+  --run | --test | --checks | --tidy | --fuzz) ;;
+  *) say "unknown option '$mode': --run, --test, --checks, --tidy and --fuzz are known"; exit 2 ;;
 esac
 cxx=${CXX:-g++}
 
@@ -42,10 +43,21 @@ missing() {
     /usr/bin/python3 -c 'import selenium' 2>/dev/null || echo python3-selenium
   fi
   [[ $mode == --test ]] && return
+  if [[ $mode == --fuzz ]]; then missing_libfuzzer; return; fi
   command -v clang-format-14 >/dev/null || echo clang-format-14
   command -v shellcheck >/dev/null || echo shellcheck
   [[ $mode == --checks ]] && return
   command -v clang-tidy-15 >/dev/null || echo clang-tidy-15 # 14 does not know std::source_location
+}
+
+# Its runtime library is a package of its own but on Ubuntu 22.04, with the version that clang++ has.
+missing_libfuzzer() {
+  local version
+  command -v clang++ >/dev/null || echo clang
+  version=$(clang++ -dumpversion 2>/dev/null | cut -d. -f1) || true
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null ||
+    grep -q jammy /etc/os-release || echo "libclang-rt-${version:+$version-}dev"
 }
 
 # Arguments: header and package in turn. One run of the preprocessor; without a compiler everything counts as missing.

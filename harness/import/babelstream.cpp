@@ -64,9 +64,6 @@ class BabelStream : public Reader {
   bool line(const Line& line) override {
     const std::string_view text = trimmed(line.text);
     if (text.empty()) return false;
-    // STREAM writes "Copy:" before its figures, which looks like the name of a host.
-    if (in_table_ && !line.source.empty() && row(trimmed(std::string(line.source) + std::string(line.text))))
-      return true;
     return separator(text) || heading(text) || validation(text) || header(text) || csv_row(text) || row(text);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/statistics.h"
 
@@ -52,6 +53,24 @@ void fill_gaps(json& known, const json& more) {
 void say_once(std::vector<std::string>& sentences, const std::string& text) {
   if (sentences.size() < most_sentences && std::find(sentences.begin(), sentences.end(), text) == sentences.end())
     sentences.push_back(text);
+}
+
+// What a document has to hold whatever a log says: there is a name, figures are finite, and what has none is not ok and
+// says why.
+void settle(Measurement& measurement) {
+  if (measurement.id.empty()) measurement.id = measurement.metric;
+  const bool finite = !measurement.value || std::isfinite(*measurement.value);
+  if (!finite) {
+    measurement.value.reset();
+    measurement.statistics.reset();
+  }
+  for (DeviceValue& device : measurement.devices)
+    if (device.value && !std::isfinite(*device.value)) device.value.reset();
+  if (measurement.status == Outcome::ok && !measurement.value) {
+    measurement.status = Outcome::failed;
+    measurement.reason = finite ? "the log holds no figure" : "what the log says is beyond all numbers";
+  }
+  if (measurement.status != Outcome::ok && measurement.reason.empty()) measurement.reason = "the log does not say why";
 }
 
 }  // namespace
@@ -143,6 +162,7 @@ void Collected::into(Document& document) const {
       measurement.value.reset();
       measurement.statistics.reset();
     }
+    settle(measurement);
     const int count = ++used[measurement.metric + ' ' + measurement.id];
     if (count > 1) measurement.id += fmt::format("/{}", count);
     document.measurements.push_back(std::move(measurement));

@@ -10,11 +10,14 @@
 #include <cstring>
 
 #include "harness/error.h"
+#include "harness/import/fields.h"
 #include "harness/terminal_text.h"
 
 namespace claimcheck::importing {
 namespace {
 
+constexpr std::size_t most_name_bytes = 80;
+constexpr std::size_t most_names = 4096;
 constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 
 bool is_plain(std::string_view text) {
@@ -63,19 +66,21 @@ std::size_t label_prefix(std::string_view text) {
   return end + 1 == text.size() || text[end + 1] == ' ' ? end + 1 : 0;
 }
 
-// "node-1: #  size ..." or "pod/name: 1024 256 float": a name before a line that is one of a table.
-std::size_t name_prefix(std::string_view text) {
-  const std::size_t colon = text.find(": ");
-  if (colon == std::string_view::npos || colon == 0 || colon > 80) return 0;
-  const auto fits = [](char c) {
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= most_name_bytes && std::all_of(text.begin(), text.end(), [](char c) {
     return is_digit(c) || std::isalpha(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_' || c == '/';
+  });
+}
+
+// "  1048576  262144  float ...": two whole numbers and a word, as the rows of nccl-tests begin. One number alone may
+// be the value of what stands before it ("Copy:     120000.0").
+bool is_table_row(std::string_view text) {
+  const Fields fields(text);
+  const auto whole = [](std::string_view word) {
+    return std::all_of(word.begin(), word.end(), [](char c) { return is_digit(c) || c == '_'; });
   };
-  if (!std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), fits)) return 0;
-  std::string_view rest = text.substr(colon + 2);
-  if (rest == "#" || rest.starts_with("# ")) return colon + 1;
-  const std::size_t digit = rest.find_first_not_of(' ');
-  // A row of numbers, not "value: 12 GB": it is indented.
-  return digit != std::string_view::npos && digit >= 4 && is_digit(rest[digit]) ? colon + 1 : 0;
+  return fields.size() > 2 && whole(fields[0]) && whole(fields[1]) &&
+         std::isalpha(static_cast<unsigned char>(fields[2].front())) != 0;
 }
 
 }  // namespace
@@ -98,7 +103,17 @@ std::string_view cleaned(std::string_view raw, std::string& buffer) {
   return buffer;
 }
 
-std::size_t prefix_length(std::string_view text) {
+std::size_t LineReader::name_prefix(std::string_view text) {
+  const std::size_t colon = text.find(": ");
+  if (colon == std::string_view::npos || !is_name(text.substr(0, colon))) return 0;
+  const std::string_view rest = text.substr(colon + 2);
+  const bool known = names_.find(text.substr(0, colon)) != names_.end();
+  if (!known && rest != "#" && !rest.starts_with("# ") && !is_table_row(rest)) return 0;
+  if (!known && names_.size() < most_names) names_.emplace(text.substr(0, colon));
+  return colon + 1;
+}
+
+std::size_t LineReader::prefix_length(std::string_view text) {
   const std::size_t blanks = std::min(text.find_first_not_of(' '), text.size());
   const std::string_view rest = text.substr(blanks);
   if (const std::size_t length = open_mpi_prefix(rest)) return blanks + length;

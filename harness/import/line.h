@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,10 +23,6 @@ struct Line {
 // A clean line: ANSI escape sequences and control characters gone, invalid bytes U+FFFD, tabs kept. `buffer` holds the
 // text where it differs from what was given.
 std::string_view cleaned(std::string_view raw, std::string& buffer);
-
-// What a launcher put in front of a line: "[1,3]<stdout>:" (Open MPI), "3: " (srun --label), "node-1: " (pdsh, kubectl)
-// where a mark of a log follows. Its length, 0 when there is none.
-std::size_t prefix_length(std::string_view text);
 
 class LineReader {
  public:
@@ -45,6 +43,10 @@ class LineReader {
  private:
   bool fill();
   bool raw_line(std::string_view& raw);
+  // What a launcher put in front of a line: "[1,3]<stdout>:" (Open MPI), "3: " (srun --label), "node-1: " (pdsh,
+  // kubectl) where a line of a table follows, and from then on everywhere. Its length, 0 when there is none.
+  std::size_t prefix_length(std::string_view text);
+  std::size_t name_prefix(std::string_view text);
   // Position of the next end of a line from `from` on, npos when none is in the buffer.
   std::size_t line_end(std::size_t from) const;
 
@@ -59,6 +61,7 @@ class LineReader {
   bool cut_ = false;
   bool after_return_ = false;
   std::string clean_;
+  std::set<std::string, std::less<>> names_;  // of machines, seen as prefixes
 };
 
 }  // namespace claimcheck::importing

@@ -43,6 +43,9 @@ json list(const auto& records) {
   return array;
 }
 
+// What C++ makes of {} is null, which readers refuse.
+json object(const json& value) { return value.is_null() ? json::object() : value; }
+
 }  // namespace
 
 json to_json(const Measurement& measurement) {
@@ -59,9 +62,9 @@ json to_json(const Measurement& measurement) {
                 {"status", to_string(measurement.status)},
                 {"reason", measurement.reason},
                 {"statistics", to_json(measurement.statistics)},
-                {"conditions", measurement.conditions},
+                {"conditions", object(measurement.conditions)},
                 {"devices", std::move(devices)},
-                {"evidence", measurement.evidence}};
+                {"evidence", object(measurement.evidence)}};
   if (measurement.is_virtual) value["virtual"] = true;
   if (measurement.estimate) value["estimate"] = true;
   return value;
@@ -72,7 +75,7 @@ json to_json(const Finding& finding) {
                 {"severity", finding.severity},
                 {"text", finding.text},
                 {"next_step", finding.next_step},
-                {"evidence", finding.evidence}};
+                {"evidence", object(finding.evidence)}};
   if (!finding.cause.empty()) value["cause"] = finding.cause;
   return value;
 }

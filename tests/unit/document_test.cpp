@@ -171,6 +171,17 @@ TEST(document, numbers_that_are_none_become_null) {
   EXPECT_TRUE(written["devices"][0]["value"].is_null());
 }
 
+TEST(document, what_holds_nothing_is_written_as_an_empty_object) {
+  Document document = full_document();
+  document.findings = {{"a.b", "error", "It broke.", "", {}}};
+  document.measurements.front().conditions = {};
+  document.measurements.front().evidence = {};
+  const Document again = document_from(to_json(document));
+  EXPECT_EQ(again.findings.at(0).evidence, json::object());
+  EXPECT_EQ(again.measurements.at(0).conditions, json::object());
+  EXPECT_EQ(again.measurements.at(0).evidence, json::object());
+}
+
 TEST(document, strings_that_are_not_utf8_can_be_written) {
   Document document = full_document();
   document.findings[0].text = "bad \xff\xc3 bytes";

@@ -57,10 +57,20 @@ TEST(import_lines, colours_and_controls_are_gone) {
 
 TEST(import_lines, prefixes_of_launchers) {
   EXPECT_THAT(texts_of("[1,0]<stdout>:# size\n   [1,12]<stderr>: x\n3:     1024  256\n12: # row\n"
-                       "node-1: # size\npod/a.b:     1024 256\n"),
-              ElementsAre("# size", " x", "     1024  256", " # row", " # size", "     1024 256"));
+                       "node-1: # size\npod/a.b:     1024 256 float\n"),
+              ElementsAre("# size", " x", "     1024  256", " # row", " # size", "     1024 256 float"));
   EXPECT_THAT(texts_of("Device 0: NVIDIA\nvalue: 12 GB\n123456: x\n[0] NCCL INFO\nGPU 1: x\n"),
               ElementsAre("Device 0: NVIDIA", "value: 12 GB", "123456: x", "[0] NCCL INFO", "GPU 1: x"));
+}
+
+TEST(import_lines, a_name_is_a_machine_once_a_table_followed_it) {
+  EXPECT_THAT(
+      texts_of("node-1: start\nnode-1: # nThread 1\nnode-1: start\nnode-2: start\n"
+               "a-3:     1_024   256  float\na-3: end\n"),
+      ElementsAre("node-1: start", " # nThread 1", " start", "node-2: start", "     1_024   256  float", " end"));
+  for (const std::string line : {"Copy:          120000.0     0.010659     0.010658", "Total:      12 files",
+                                 "Rank:    1    2    3", "Sizes:     1024   2048"})
+    EXPECT_THAT(texts_of(line + "\n"), ElementsAre(line));
 }
 
 TEST(import_lines, a_line_without_end_costs_no_memory) {
