@@ -136,9 +136,9 @@ std::string history_html(const History& history) {
       history.machines.empty() ? "No run in this folder." : verdict_sentence(history.machines.front());
   const bool steady = !history.machines.empty() && std::all_of(history.machines.begin(), history.machines.end(),
                                                                [](const Machine& one) { return moved(one).empty(); });
-  page.main = wrapped_in("section", element("h1", verdict),
-                         fmt::format("id=\"verdict\" class=\"verdict{}\"", steady ? " good" : "")) +
-              machines;
+  page.verdict = wrapped_in("section", element("h1", verdict),
+                            fmt::format("id=\"verdict\" class=\"verdict{}\"", steady ? " good" : ""));
+  page.main = machines;
   std::string skipped;
   for (const Skipped& one : history.skipped) skipped += element("li", one.file + ": " + one.reason);
   if (!skipped.empty()) page.main += section_html("skipped", "Left out", wrapped_in("ul", skipped));

@@ -20,14 +20,16 @@ std::string head_html(const std::string& title, const std::string& style, const 
 }
 
 std::string body_html(const Page& page) {
-  const std::string header = wrapped_in("header", wrapped_in("p", "claimcheck", "class=\"brand\"") +
-                                                      wrapped_in("dl", page.header_rows, "class=\"machine\""));
+  const std::string header = wrapped_in("header", wrapped_in("p", "claimcheck", "class=\"brand\""));
+  // On a phone the list of the machine fills a screen: the answer stands before it.
+  const std::string top = page.verdict + wrapped_in("dl", page.header_rows, "class=\"machine\"");
   const std::string link =
       element("a", page.data_file,
               fmt::format("id=\"download-link\" href=\"#download\" download=\"{}\"", escaped(page.data_file)));
   const std::string download =
       section_html("download", "Raw data", wrapped_in("p", link + " " + escaped(page.data_explained)));
-  return "<a class=\"skip\" href=\"#verdict\">To the verdict</a>" + header + wrapped_in("main", page.main + download);
+  return "<a class=\"skip\" href=\"#verdict\">To the verdict</a>" + header +
+         wrapped_in("main", top + page.main + download);
 }
 
 }  // namespace

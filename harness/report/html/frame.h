@@ -12,8 +12,9 @@ namespace claimcheck::report {
 
 struct Page {
   std::string title;
+  std::string verdict;      // HTML with an element of id "verdict"; it comes first
   std::string header_rows;  // HTML of <dt> and <dd>: the machine, the software
-  std::string main;         // HTML; an element with id "verdict" comes first
+  std::string main;         // HTML of the rest
   std::vector<Figure> figures;
   nlohmann::json data;         // offered for download
   std::string data_file;       // under this name

@@ -60,8 +60,7 @@ std::string method_html(const Document& document) {
 }
 
 std::string main_html(const Document& document, const std::vector<Figure>& figures) {
-  std::string main = warnings_html(document) + verdict_html(document);
-  main += section_html("claims", "Claims", claims_html(document));
+  std::string main = section_html("claims", "Claims", claims_html(document));
   main += section_html("findings", "Found on this machine", findings_html(document));
   main += section_html("performance", "What it does", figures_html(figures, false));
   main += section_html("links", "Links", heat_maps_html(document));
@@ -77,8 +76,9 @@ std::string main_html(const Document& document, const std::vector<Figure>& figur
 std::string render_html(const Document& original, const ReportOptions& options) {
   const Document document = sanitised(original);
   const std::vector<Figure> figures = figures_of(document, options);
-  return page_html({"claimcheck: " + summary(document.verdicts), header_rows(document), main_html(document, figures),
-                    figures, to_json(original), "result.json", "is the whole document, as claimcheck judges it."});
+  return page_html({"claimcheck: " + summary(document.verdicts), warnings_html(document) + verdict_html(document),
+                    header_rows(document), main_html(document, figures), figures, to_json(original), "result.json",
+                    "is the whole document, as claimcheck judges it."});
 }
 
 }  // namespace claimcheck
