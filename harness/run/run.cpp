@@ -35,7 +35,8 @@ namespace fs = std::filesystem;
 std::string plan_sentence(const PreparedRun& prepared) {
   const std::string price =
       cost_of(prepared.document.platform["price"], prepared.rest.estimated_seconds, prepared.devices);
-  return fmt::format("{} benchmarks, about {}{}", prepared.rest.cases.size(),
+  const std::size_t count = prepared.rest.cases.size();
+  return fmt::format("{} benchmark{}, about {}{}", count, count == 1 ? "" : "s",
                      duration_text(prepared.rest.estimated_seconds), price.empty() ? "" : ", about " + price);
 }
 
@@ -186,12 +187,16 @@ std::string save_page(const Document& document, const Catalog& catalog, const Ou
   }
 }
 
-// What the plan said before, as it came: of a virtual machine nothing is paid.
+// What the plan said before, as it came.
 std::string paid_line(const PreparedRun& prepared) {
   const Document& document = prepared.document;
   const double seconds = document.run.value("measuring_seconds", 0.0);
   const std::string paid = cost_of(document.platform.value("price", nlohmann::json()), seconds, prepared.devices);
-  if (paid.empty() || document.is_virtual) return {};
+  if (paid.empty()) return {};
+  if (document.is_virtual) {
+    return fmt::format("paid      nothing for a virtual machine; at this price {} of measuring would be about {}\n",
+                       duration_text(seconds), paid);
+  }
   return fmt::format("paid      about {} for {} of measuring\n", paid, duration_text(seconds));
 }
 

@@ -5,7 +5,7 @@ terraform {
   required_providers {
     azurerm = {
       source  = "hashicorp/azurerm"
-      version = ">= 4.0"
+      version = ">= 4.9"
     }
     external = {
       source  = "hashicorp/external"
@@ -68,11 +68,16 @@ provider "azurerm" {
   features {}
 }
 
+locals {
+  # Not the container's id, which is no URL since its account is named by id.
+  results = "${azurerm_storage_account.results.primary_blob_endpoint}${azurerm_storage_container.results.name}/results.tar.gz"
+}
+
 data "external" "user_data" {
   program = concat(
     ["${path.module}/../user_data.py", "--package-url", var.package_url, "--sha256", var.package_sha256,
       "--ttl", tostring(var.ttl_minutes), "--stop", "azure", "--results",
-      "${azurerm_storage_container.results.id}/results.tar.gz${data.azurerm_storage_account_sas.upload.sas}",
+      "${local.results}${data.azurerm_storage_account_sas.upload.sas}",
     "--"],
     var.arguments,
   )
@@ -212,6 +217,6 @@ resource "azurerm_dev_test_global_vm_shutdown_schedule" "machine" {
 }
 
 output "results" {
-  value       = "${azurerm_storage_container.results.id}/results.tar.gz"
+  value       = local.results
   description = "There when the machine is deallocated"
 }

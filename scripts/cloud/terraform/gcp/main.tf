@@ -5,7 +5,7 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 5.0"
+      version = ">= 6.0" # max_run_duration
     }
     external = {
       source  = "hashicorp/external"
