@@ -108,6 +108,11 @@ void Collected::add(Finding finding) {
 
 void Collected::device(int index, const json& facts) {
   if (index < 0 || index >= 4096) return;
+  // What a driver calls a GPU that it does not know, and nvidia-smi one before its release.
+  if (const auto name = facts.find("name"); name != facts.end() && name->is_string() && !files_.empty() &&
+                                            name->get_ref<const std::string&>().ends_with("Graphics Device"))
+    note(fmt::format("\"{}\" is no product: the driver does not know the GPU, so nothing can be looked up by its name",
+                     name->get_ref<const std::string&>()));
   json& known = devices_.try_emplace(index, json{{"index", index}}).first->second;
   fill_gaps(known, facts);
 }

@@ -185,7 +185,8 @@ class DcgmDiag : public Reader {
     const std::size_t bar = rest.find('|');
     const std::string_view name = trimmed(rest.substr(0, bar));
     std::string_view cell = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
-    if (cell.ends_with('|')) cell.remove_suffix(1);
+    if (!cell.ends_with('|')) return;  // cut: "Pass" may go on, and lines of GPUs may follow
+    cell.remove_suffix(1);
     const std::string_view plain = trimmed(cell);
     if (section_ == "Metadata") return metadata(name, plain);
     if (name.empty()) return more(cell, plain);

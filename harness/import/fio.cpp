@@ -7,35 +7,14 @@
 #include <map>
 
 #include "harness/import/fields.h"
+#include "harness/import/fio_job.h"
 #include "harness/import/format.h"
 #include "harness/import/measured.h"
-#include "harness/report/quantity.h"
 
 namespace claimcheck::importing {
 namespace {
 
 using nlohmann::json;
-
-constexpr double large_block = 65536;
-constexpr double small_block = 4096;
-
-struct Direction {
-  double bytes_per_second = 0;
-  double iops = 0;
-  double operations = 0;
-  double latency_sum = 0;  // of microseconds times operations
-  bool complete_latency = true;
-  std::map<std::string, double> percentiles_us;  // of one job only
-};
-
-struct Job {
-  std::string name, rw, bs, host;
-  std::optional<bool> direct;
-  std::optional<double> depth, jobs;
-  double entries = 0;
-  double error = 0;
-  std::map<std::string, Direction> directions;  // read, write
-};
 
 std::string option(const json& entry, const json& global, std::initializer_list<const char*> names) {
   const auto local = entry.find("job options");
@@ -67,7 +46,7 @@ std::optional<double> latency_us(const json& side, double nanoseconds_from_3,
   return mean;
 }
 
-void add_side(Job& job, const std::string& name, const json& side, bool version_2) {
+void add_side(FioJob& job, const std::string& name, const json& side, bool version_2) {
   const double operations = number_of(side, "total_ios").value_or(0);
   const double iops = number_of(side, "iops").value_or(0);
   auto rate = number_of(side, "bw_bytes");
@@ -75,7 +54,7 @@ void add_side(Job& job, const std::string& name, const json& side, bool version_
   if (!rate)
     if (const auto kibibytes = number_of(side, "bw")) rate = *kibibytes * 1024;
   if (iops <= 0 && operations <= 0) return;
-  Direction& sum = job.directions[name];
+  FioDirection& sum = job.directions[name];
   sum.bytes_per_second += rate.value_or(0);
   sum.iops += iops;
   const double weight = operations > 0 ? operations : iops;
@@ -116,7 +95,8 @@ class FioDocument {
     if (summed)
       collected_.note(
           fmt::format("\"All clients\" holds the sum of {} jobs of several hosts: those are not added again", hosts));
-    for (auto& [key, job] : jobs_) report(job);
+    const std::string file = option(json::object(), global_, {"filename"});
+    for (const auto& [key, job] : jobs_) report_fio_job(collected_, job, file);
     if (jobs_.empty()) collected_.partial("fio's document has no job");
     return true;
   }
@@ -137,7 +117,7 @@ class FioDocument {
     const std::string name = text_of(entry, "jobname");
     const std::string host = client && !sum ? text_of(entry, "hostname") : "";
     const std::string group = entry.contains("groupid") ? entry["groupid"].dump() : "";
-    Job& job = jobs_[fmt::format("{}\n{}\n{}", group, name, host)];
+    FioJob& job = jobs_[fmt::format("{}\n{}\n{}", group, name, host)];
     ++job.entries;
     job.name = name;
     job.host = host;
@@ -163,131 +143,15 @@ class FioDocument {
         add_side(job, side, *found, version_2_);
   }
 
-  json conditions(const Job& job, double block) const {
-    json made = {{"method", "fio"}, {"rw", job.rw}, {"block_bytes", block}, {"statistic", "mean"}};
-    if (job.direct) made["direct"] = *job.direct;
-    if (job.depth) made["queue_depth"] = *job.depth;
-    if (job.jobs) made["jobs"] = *job.jobs;
-    if (!job.host.empty()) made["host"] = job.host;
-    if (job.directions.size() > 1) made["mixed"] = true;
-    if (const std::string file = option(json::object(), global_, {"filename"}); !file.empty()) made["file"] = file;
-    return made;
-  }
-
-  void report(const Job& job) {
-    if (job.error != 0)
-      collected_.add(
-          Finding{"import.fio_error",
-                  "error",
-                  fmt::format("fio's job {} ended with error {:.0f}: its figures do not count.", job.name, job.error),
-                  "Look at fio's own messages; a full or read-only file system is the usual cause.",
-                  {}});
-    const bool random = job.rw.starts_with("rand");
-    const bool sequential = job.rw == "read" || job.rw == "write" || job.rw == "rw" || job.rw == "readwrite";
-    const auto block = binary_bytes(job.bs.empty() ? "4096" : job.bs.substr(0, job.bs.find_first_of(",-")));
-    for (const auto& [side, sum] : job.directions) {
-      if ((!random && !sequential) || !block) {
-        collected_.note(
-            fmt::format("job {}, {}: {} at {} IOPS; the document does not say rw and bs, so no metric takes it",
-                        job.name, side, quantity_text(sum.bytes_per_second / 1e9, "GB/s"), number_text(sum.iops)));
-        continue;
-      }
-      const bool fits = random ? *block == small_block : *block >= large_block;
-      if (!fits) {
-        collected_.note(
-            fmt::format("{} {} of {}: {}, {} IOPS; metrics here are of random 4 KiB and of sequential large blocks",
-                        random ? "random" : "sequential", side, binary_bytes_text(*block),
-                        quantity_text(sum.bytes_per_second / 1e9, "GB/s"), number_text(sum.iops)));
-        continue;
-      }
-      report_side(job, side, sum, random, *block);
-    }
-  }
-
-  void keep(Measurement made, const Job& job) {
-    if (job.error != 0) {
-      made.status = Outcome::failed;
-      made.reason = fmt::format("fio ended with error {:.0f}", job.error);
-      made.value.reset();
-    } else if (job.direct && !*job.direct) {
-      made.status = Outcome::failed;
-      made.reason = "through the page cache (direct=0): not a rate of the device";
-      made.evidence["through_page_cache"] = *made.value;
-      made.value.reset();
-    }
-    collected_.add(made);
-  }
-
-  void report_side(const Job& job, const std::string& side, const Direction& sum, bool random, double block) {
-    const std::string name = fmt::format("storage.{}{}", random ? "random_" : "", side);
-    const std::string id =
-        fmt::format("{}/fio/{}/bs:{:.0f}{}", name, job.rw, block, job.host.empty() ? "" : "/" + job.host);
-    if (!job.direct) collected_.note("whether fio went past the page cache (direct) is not in the document");
-    if (job.directions.size() > 1)
-      collected_.note("reads and writes at the same time: each figure is lower than alone");
-    Measurement made = measured(id, name + (random ? ".iops" : ".gbps"), random ? "IOPS" : "GB/s",
-                                random ? sum.iops : sum.bytes_per_second / 1e9, conditions(job, block));
-    made.evidence = {{"bytes_per_second", sum.bytes_per_second}, {"iops", sum.iops}, {"jobname", job.name}};
-    if (!sum.percentiles_us.empty()) made.evidence["percentiles_us"] = sum.percentiles_us;
-    keep(made, job);
-    if (!random && side == "write") collected_.note("a final fsync is in fio's write rate only with end_fsync");
-    if (!random || !sum.complete_latency || sum.operations <= 0) return;
-    made.metric = name + ".latency.us";
-    made.unit = "us";
-    made.value = sum.latency_sum / sum.operations;
-    keep(made, job);
-  }
-
   Collected& collected_;
   const json& document_;
   json global_;
-  std::map<std::string, Job> jobs_;
+  std::map<std::string, FioJob> jobs_;
   std::string common_rw_, common_bs_, common_direct_;
   bool version_2_ = false;
 };
 
-// What stands before and behind the document, of the client above all.
-class FioText : public Reader {
- public:
-  explicit FioText(Collected& collected) : collected_(collected) {}
-
-  bool line(const Line& line) override {
-    const std::string_view text = trimmed(line.text);
-    if (contains(text, "hostname=") && contains(text, "fio=fio-")) {
-      ++hosts_;
-      const Fields words(*after(text, "fio=fio-"));
-      std::string_view version = words[0];
-      if (version.ends_with(',')) version.remove_suffix(1);
-      collected_.system("/software/fio", std::string(version));
-      return true;
-    }
-    const std::size_t close = text.find('>');
-    if (text.starts_with('<') && close != std::string_view::npos && close > 1 && hosts_ > 0) return true;
-    if (contains(text, "error=") && text.starts_with("fio:")) {
-      collected_.add(Finding{"import.fio_error",
-                             "error",
-                             fmt::format("fio failed: \"{}\".", text.substr(0, 200)),
-                             "Look at the file, its directory and its free space.",
-                             {}});
-      return true;
-    }
-    return text.starts_with("Jobs: ") || text.starts_with("Disk stats (read/write)") || text.starts_with("fio-") ||
-           (text.starts_with("Starting ") && (contains(text, "process") || contains(text, "thread")));
-  }
-
-  void end(bool) override {
-    if (hosts_ == 0) return;
-    collected_.note(fmt::format("fio ran as client of {} host{}", hosts_, hosts_ == 1 ? "" : "s"));
-  }
-
- private:
-  Collected& collected_;
-  int hosts_ = 0;
-};
-
 }  // namespace
-
-std::unique_ptr<Reader> open_fio(Collected& collected) { return std::make_unique<FioText>(collected); }
 
 bool document_fio(Collected& collected, const json& value) {
   return value.is_object() && FioDocument(collected, value).read();

@@ -79,8 +79,8 @@ class GpuBurn : public Reader {
     if (!index || *index < 0 || *index > 4095) return false;
     const int number = static_cast<int>(*index);
     std::string_view name = trimmed(text.substr(colon + 2));
-    started_ = true;
     if (name == "OK" || name == "FAULTY") {
+      started_ = true;
       verdicts_[number] = name == "OK";
       return true;
     }
@@ -88,7 +88,7 @@ class GpuBurn : public Reader {
     if (name.ends_with("...")) name = trimmed(name.substr(0, name.size() - 3));
     names_[number] = std::string(name);
     collected_.device(number, {{"name", name}});
-    return true;
+    return started_;  // nvidia-smi -L says the same, and then it is no sign of gpu-burn
   }
 
   bool failure(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/error.h"
+#include "harness/import/between_nodes.h"
 #include "harness/import/fields.h"
 #include "harness/import/format.h"
 #include "harness/import/json_text.h"
@@ -19,11 +20,19 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view lists_processes = "nvidia-smi";
 constexpr std::size_t head_bytes = std::size_t{64} << 10;
 
 bool marked(const Format& format, std::string_view text) {
   return std::any_of(format.marks.begin(), format.marks.end(),
                      [&](std::string_view mark) { return contains(text, mark); });
+}
+
+// A process in a list of nvidia-smi (its table, -q, -q -x): the program's name there is no output of the program.
+bool names_a_process(std::string_view text) {
+  const std::string_view bare = trimmed(text);
+  if (bare.starts_with('|')) return bare.ends_with("MiB |") || bare.ends_with(" N/A |");
+  return bare.starts_with("<process_name>") || (bare.starts_with("Name  ") && contains(bare, " : "));
 }
 
 // One file: which formats are at work, and what becomes of each line.
@@ -63,7 +72,9 @@ class FileImport {
 
   bool text_line(const Line& line) {
     bool understood = false;
+    const bool process = !named_ && names_a_process(line.text);
     for (const auto& [format, reader] : readers_) {
+      if (process && format->name != lists_processes) continue;
       if (!reader->line(line)) continue;
       collected_.understood_by(format->name);
       understood = true;
@@ -71,6 +82,7 @@ class FileImport {
     if (understood || named_) return understood;
     for (const Format* format : candidates_) {
       if (format->open == nullptr || at_work(*format) || !marked(*format, line.text)) continue;
+      if (process && format->name != lists_processes) continue;
       open(*format);
       if (readers_.back().second->line(line)) {
         collected_.understood_by(format->name);
@@ -191,6 +203,8 @@ Imported import_files(const std::vector<std::filesystem::path>& files, const Imp
   imported.document.platform = {{"instance", nullptr}, {"provider", nullptr},   {"region", nullptr},
                                 {"how", "unknown"},    {"catalog_id", nullptr}, {"price", nullptr}};
   collected.into(imported.document);
+  for (Finding& finding : findings_between_nodes(imported.document.measurements))
+    imported.document.findings.push_back(std::move(finding));
   imported.files = collected.files();
   set_run(imported.document, options, imported.files);
   return imported;

@@ -58,6 +58,9 @@ class NcclDebug : public Reader {
                              "Check LD_LIBRARY_PATH and the versions of plug-in and libfabric.",
                              {}});
     provider_finding();
+    if (!list.empty()) collected_.note("NCCL sends over " + list);
+    if (contains(list, "AWS Libfabric") && words_.count("network_provider") == 0)
+      collected_.note("AWS Libfabric is the plug-in for EFA; which provider libfabric took is not in the log");
     if (ranks_ > 0)
       collected_.note(fmt::format("NCCL made a communicator of {} ranks{}", ranks_,
                                   hosts_.size() > 1 ? fmt::format(" on {} hosts", hosts_.size()) : ""));

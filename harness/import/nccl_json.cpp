@@ -119,6 +119,7 @@ class NcclDocument {
     const auto bounds = document_.find("out_of_bounds");
     if (bounds == document_.end() || !bounds->is_object()) return;
     run_.trailer();
+    run_.bounds();
     if (figure(*bounds, "count").value_or(0) <= 0) return;
     collected_.add(
         Finding{"import.out_of_bounds",

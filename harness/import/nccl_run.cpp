@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double telling_bytes = 1 << 20;  // below, a collective is start-up and says nothing about bandwidth
 constexpr std::size_t most_rows = 20'000;  // of one run: sizes are powers of two or steps between two bounds
 
 struct Program {
@@ -124,21 +125,67 @@ std::string NcclRun::family_by_factor(const Row& row, double factor, Collected& 
     return "collective";
   }
   if (row.op == "sum") return "reducescatter";
-  collected.note(
-      "a collective without reduction whose name is not in the log: all-gather, reduce-scatter or all-to-all");
+  collected.note("a collective whose name is not in the log: all-gather, reduce-scatter or all-to-all");
   return "collective";
 }
 
-std::optional<int> NcclRun::ranks_by_factor(const std::string& family, const Row& row, double factor) const {
-  const double busbw = row.out && row.out->busbw ? *row.out->busbw : row.in && row.in->busbw ? *row.in->busbw : 0;
-  // Two digits of a small figure fit many numbers of ranks.
-  if (busbw < 5) return std::nullopt;
-  double ranks = 0;
-  if (reduces_all(family) && factor > 1.01 && factor < 2) ranks = 2 / (2 - factor);
-  if (moves_all_but_own(family) && factor < 1) ranks = 1 / (1 - factor);
-  if (family == "collective" && factor < 0.98) ranks = 1 / (1 - factor);
-  if (ranks < 1.5 || ranks > 100'000) return std::nullopt;
-  return static_cast<int>(std::lround(ranks));
+// What the largest row tells of the number of ranks. Unset where it tells nothing.
+std::optional<RanksFit> NcclRun::fit(const std::string& family, const Row& row, double factor) const {
+  NcclFactor kind = NcclFactor::none;
+  if (reduces_all(family)) kind = NcclFactor::both_ways;
+  if (moves_all_but_own(family) || (family == "collective" && factor > 0 && factor < 0.98)) kind = NcclFactor::one_way;
+  for (const auto* half : {&row.out, &row.in})
+    if (*half && (*half)->busbw) return fit_ranks(kind, row.bytes, (*half)->time_us, *(*half)->busbw);
+  return std::nullopt;
+}
+
+// From the device list where it is whole, else from the figures; both are held against each other and what is said.
+void NcclRun::count_ranks(Collected& collected, Meaning& meaning, std::optional<int> asked_ranks) const {
+  const Row* row = largest();
+  const auto fitted = row == nullptr ? std::nullopt : fit(meaning.family, *row, factor_at(*row).value_or(0));
+  // The last rank of an excerpt tells how many there were at least.
+  const int seen = ranks_.empty() ? 0 : ranks_.rbegin()->first + 1;
+  const bool all_seen = seen > 0 && static_cast<int>(ranks_.size()) == seen;
+  const auto size = [&] { return size_text(row->bytes); };
+  if (all_seen) {
+    meaning.ranks = seen;
+  } else if (std::any_of(rows_.begin(), rows_.end(), [](const Row& other) { return other.nodes.has_value(); })) {
+    collected.note("a column stands in front of the sizes: taken for the number of nodes, ranks are each row's own");
+    return;
+  } else if (fitted && fitted->ranks) {
+    meaning.ranks = fitted->ranks;
+    collected.note(fmt::format("{} ranks, inferred from busbw and time at {}{}", *fitted->ranks, size(),
+                               seen > 0 ? fmt::format("; the log names rank {}", seen - 1) : ""));
+  } else if (fitted && asked_ranks && fitted->fits(*asked_ranks)) {
+    meaning.ranks = asked_ranks;
+  } else if (fitted) {
+    collected.note(
+        fmt::format("how many ranks took part is not in the log; busbw and time at {} fit {}: too few digits to tell",
+                    size(), fitted->text()));
+  } else if (seen > 0) {
+    meaning.ranks = seen;
+  }
+  if (all_seen && fitted && row->bytes >= telling_bytes && !fitted->fits(seen) &&
+      (seen < 0.88 * fitted->low || seen > 1.12 * fitted->high)) {
+    collected.add(Finding{"import.ranks",
+                          "error",
+                          fmt::format("The device list has {} ranks, but busbw over algbw at {} is that of {}.", seen,
+                                      size(), fitted->ranks ? std::to_string(*fitted->ranks) : fitted->text()),
+                          "The rows are not of the run whose devices are listed; import the log of one run.",
+                          {}});
+    meaning.ranks = fitted->ranks;
+  }
+  const bool other = asked_ranks && meaning.ranks && *asked_ranks != *meaning.ranks;
+  if (!other && !(asked_ranks && !meaning.ranks && fitted && !fitted->fits(*asked_ranks))) return;
+  meaning.refuted = true;
+  collected.add(
+      Finding{"import.ranks_claimed",
+              "error",
+              fmt::format("{} ranks are said to have taken part, but the numbers are those of {}: this log "
+                          "is no evidence for {} ranks.",
+                          *asked_ranks, other ? std::to_string(*meaning.ranks) : fitted->text(), *asked_ranks),
+              "Import the log of the run that is meant; nccl-tests built without MPI runs alone on each node.",
+              {}});
 }
 
 NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked_ranks,
@@ -146,48 +193,13 @@ NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked
   Meaning meaning;
   meaning.family = family_;
   const Row* row = largest();
-  const double factor = row == nullptr ? 0 : factor_at(*row).value_or(0);
-  if (meaning.family.empty()) meaning.family = factor > 0 ? family_by_factor(*row, factor, collected) : "collective";
-  const auto by_factor = factor > 0 ? ranks_by_factor(meaning.family, *row, factor) : std::nullopt;
-  // The last rank of an excerpt tells how many there were at least.
-  const int seen = ranks_.empty() ? 0 : ranks_.rbegin()->first + 1;
-  const bool all_seen = static_cast<int>(ranks_.size()) == seen;
-  if (seen > 0 && all_seen) {
-    meaning.ranks = seen;
-  } else if (std::any_of(rows_.begin(), rows_.end(), [](const Row& other) { return other.nodes.has_value(); })) {
-    collected.note("a column stands in front of the sizes: taken for the number of nodes, ranks are each row's own");
-  } else if (by_factor) {
-    meaning.ranks = by_factor;
-    meaning.inferred = true;
-    collected.note(fmt::format("{} ranks, inferred from busbw and time at {}{}", *by_factor, size_text(row->bytes),
-                               seen > 0 ? fmt::format("; the log names rank {}", seen - 1) : ""));
-  } else if (seen > 0) {
-    meaning.ranks = seen;
-  }
+  if (meaning.family.empty())
+    meaning.family = row == nullptr ? "collective" : family_by_factor(*row, *factor_at(*row), collected);
+  count_ranks(collected, meaning, asked_ranks);
   std::set<std::string> hosts;
   for (const auto& [number, rank] : ranks_) hosts.insert(rank.host);
+  const bool all_seen = !ranks_.empty() && static_cast<int>(ranks_.size()) == ranks_.rbegin()->first + 1;
   if (!hosts.empty() && all_seen) meaning.nodes = static_cast<int>(hosts.size());
-  const bool ratio_tells =
-      by_factor && seen > 0 && all_seen && std::abs(*by_factor - seen) > std::max(1.0, 0.12 * seen);
-  if (ratio_tells) {
-    collected.add(Finding{"import.ranks",
-                          "error",
-                          fmt::format("The device list has {} ranks, but busbw over algbw at {} is that of {}.", seen,
-                                      size_text(row->bytes), *by_factor),
-                          "The rows are not of the run whose devices are listed; import the log of one run.",
-                          {}});
-    meaning.ranks = by_factor;
-  }
-  if (asked_ranks && meaning.ranks && *asked_ranks != *meaning.ranks) {
-    collected.add(
-        Finding{"import.ranks_claimed",
-                "error",
-                fmt::format("{} ranks are said to have taken part, but the numbers are those of {}: this log "
-                            "is no evidence for {} ranks.",
-                            *asked_ranks, *meaning.ranks, *asked_ranks),
-                "Import the log of the run that is meant; nccl-tests built without MPI runs alone on each node.",
-                {}});
-  }
   if (asked_nodes && meaning.nodes && *asked_nodes != *meaning.nodes)
     collected.add(Finding{"import.nodes_claimed",
                           "error",
@@ -195,8 +207,7 @@ NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked
                                       *asked_nodes, *meaning.nodes),
                           "Import the log of the run that is meant.",
                           {}});
-  if (asked_nodes && !meaning.nodes && !(asked_ranks && meaning.ranks && *asked_ranks != *meaning.ranks))
-    meaning.nodes = asked_nodes;
+  if (asked_nodes && !meaning.nodes && !meaning.refuted) meaning.nodes = asked_nodes;
   return meaning;
 }
 
@@ -214,7 +225,7 @@ void NcclRun::report_half(Collected& collected, const Row& row, const Half& half
   const auto nodes = row.nodes ? std::optional(static_cast<int>(*row.nodes)) : meaning.nodes;
   auto ranks = meaning.ranks;
   if (row.nodes)
-    if (const auto factor = factor_at(row)) ranks = ranks_by_factor(meaning.family, row, *factor);
+    if (const auto fitted = fit(meaning.family, row, factor_at(row).value_or(0))) ranks = fitted->ranks;
   if (ranks) measurement.conditions["ranks"] = *ranks;
   if (nodes) measurement.conditions["nodes"] = *nodes;
   if (row.nodes) measurement.id += fmt::format("/nodes:{:.0f}", *row.nodes);
@@ -254,6 +265,29 @@ void NcclRun::report_row(Collected& collected, const Row& row, const Meaning& me
   if (row.bytes <= 0) return;  // "-b 1" of four-byte elements: nothing was sent
   if (row.out) report_half(collected, row, *row.out, false, meaning);
   if (row.in) report_half(collected, row, *row.in, true, meaning);
+}
+
+void NcclRun::check_correctness(Collected& collected) const {
+  const auto checked = [&](std::optional<Half> Row::*half) {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) { return row.*half && (row.*half)->checked; });
+  };
+  const bool out = checked(&Row::out);
+  const bool in = checked(&Row::in);
+  const bool both = std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.out && row.in; });
+  if (rows_.empty() || edited_ || method_ != "nccl-tests") return;
+  if (!out && !in)
+    collected.note(bounds_ ? "results were not checked: the trailer's \"0 OK\" says nothing then"
+                           : "results were not checked");
+  else if (both && out != in)
+    collected.note(fmt::format("results {} were checked, those {} were not", out ? "out of place" : "in place",
+                               out ? "in place" : "out of place"));
+}
+
+void NcclRun::check_sizes(Collected& collected) const {
+  double most = 0;
+  for (const Row& row : rows_) most = std::max(most, row.bytes);
+  if (most > 0 && most < telling_bytes)
+    collected.note(fmt::format("the largest size is {}: too small to say anything about bandwidth", size_text(most)));
 }
 
 void NcclRun::check_average(Collected& collected) const {
@@ -322,8 +356,11 @@ void NcclRun::report(Collected& collected, std::optional<int> asked_ranks, std::
   const Meaning found = meaning(collected, asked_ranks, asked_nodes);
   for (const Row& row : rows_) report_row(collected, row, found);
   if (found.ranks == 1) collected.note("one rank took part: there is nothing to judge");
-  const bool any = std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.out && row.out->checked; });
-  if (!rows_.empty() && !any) collected.note("results were not checked: the trailer's \"0 OK\" says nothing then");
+  if (rows_.empty() && !ranks_.empty() && found.ranks)
+    collected.note(fmt::format("the device list names {} ranks{}", ranks_.size(),
+                               found.nodes ? fmt::format(" on {} nodes", *found.nodes) : ""));
+  check_correctness(collected);
+  check_sizes(collected);
   if (iterations_ == 1) collected.note("one iteration for each size: the spread is not known");
   check_average(collected);
   check_completeness(collected);

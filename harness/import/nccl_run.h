@@ -1,10 +1,8 @@
 // One run of nccl-tests: who took part, what was asked for, and its rows. Says what the numbers mean: which collective,
 // how many ranks, on how many nodes, and whether they can be what they claim.
 //
-// Formulas [nccl-tests, doc/PERFORMANCE.md], n ranks, f = busbw x time / bytes:
-//   all-reduce f = 2 (n-1)/n, so n = 2 / (2 - f);  all-gather, reduce-scatter, all-to-all f = (n-1)/n, so n = 1 / (1 -
-//   f); send/receive, broadcast, reduce f = 1
-// f is taken from size and time: old versions print an algorithm bandwidth that holds the factor already.
+// Formulas are those of nccl_ranks.h. The factor is taken from size and time: old versions print an algorithm bandwidth
+// that holds it already.
 #pragma once
 
 #include <map>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "harness/import/collected.h"
+#include "harness/import/nccl_ranks.h"
 #include "harness/import/nccl_table.h"
 
 namespace claimcheck::importing {
@@ -38,6 +37,7 @@ class NcclRun {
   void header() { header_ = true; }
   void edited() { edited_ = true; }
   void trailer() { trailer_ = true; }
+  void bounds() { bounds_ = true; }  // "Out of bounds values : 0 OK"
   void average(double busbw) { average_ = busbw; }
   void failure(const std::string& text) { failure_ = text; }
 
@@ -72,7 +72,7 @@ class NcclRun {
   struct Meaning {
     std::string family;  // "allreduce", "collective" when it cannot be told
     std::optional<int> ranks;
-    bool inferred = false;  // from the factor
+    bool refuted = false;  // the user says another number
     std::optional<int> nodes;
   };
 
@@ -80,10 +80,13 @@ class NcclRun {
   const Row* largest() const;
   Meaning meaning(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const;
   std::string family_by_factor(const Row& row, double factor, Collected& collected) const;
-  std::optional<int> ranks_by_factor(const std::string& family, const Row& row, double factor) const;
+  std::optional<RanksFit> fit(const std::string& family, const Row& row, double factor) const;
+  void count_ranks(Collected& collected, Meaning& meaning, std::optional<int> asked_ranks) const;
   void report_row(Collected& collected, const Row& row, const Meaning& meaning) const;
   void report_half(Collected& collected, const Row& row, const Half& half, bool in_place, const Meaning& meaning) const;
   void check_completeness(Collected& collected) const;
+  void check_correctness(Collected& collected) const;
+  void check_sizes(Collected& collected) const;
   void check_average(Collected& collected) const;
   void report_devices(Collected& collected) const;
 
@@ -92,7 +95,7 @@ class NcclRun {
   std::map<int, NcclRank> ranks_;
   std::vector<Row> rows_;
   std::optional<double> min_bytes_, max_bytes_, iterations_, average_;
-  bool has_parameters_ = false, header_ = false, trailer_ = false, elided_ = false, edited_ = false;
+  bool has_parameters_ = false, header_ = false, trailer_ = false, bounds_ = false, elided_ = false, edited_ = false;
   bool validated_ = true;
   std::string failure_;
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <utility>
 
 #include "harness/import/cuda_errors.h"
 #include "harness/import/format.h"
@@ -48,20 +50,13 @@ class NcclTests : public Reader {
       // Twice before any row: two programs write into one file.
       if (run_.has_parameters() && !run_.any_rows()) {
         ++more_beginnings_;
-      } else {
-        finish();
+      } else if (run_.started() || run_.any_rows()) {
+        finish();  // else the command stands before it, which names the collective
       }
       run_.parameters(text);
       return true;
     }
-    if (const auto version = after(text, "nccl-tests version ")) {
-      if (run_.any_rows()) finish();
-      collected_.system("/software/nccl-tests", std::string(Fields(*version)[0]));
-      if (const auto library = after(text, "nccl-library="))
-        if (const auto code = importing::number(Fields(*library)[0]))
-          collected_.system("/software/nccl", version_text(*code));
-      return true;
-    }
+    if (version(text)) return true;
     if (const auto program = after(text, "Collective test starting: ")) {
       if (run_.any_rows()) finish();
       run_.collective(*program);
@@ -74,6 +69,34 @@ class NcclTests : public Reader {
       return true;
     }
     return table_.units(text) || trimmed(text) == "#" || contains(text, "# Using devices");
+  }
+
+  // "# nccl-tests version 2.17.0 nccl-headers=22703 nccl-library=22703", and what rccl-tests says in its place.
+  bool version(std::string_view text) {
+    for (const std::string name : {"nccl", "rccl"}) {
+      auto version = after(text, name + "-tests version ");
+      if (!version) version = after(text, name + "-tests: Version ");
+      if (!version) continue;
+      if (run_.any_rows()) finish();
+      if (const Fields words(*version); words.size() > 0)
+        collected_.system("/software/" + name + "-tests", std::string(words[0]));
+      if (const auto library = after(text, name + "-library="))
+        if (const Fields words(*library); words.size() > 0)
+          if (const auto code = importing::number(words[0]))
+            collected_.system("/software/" + name, version_text(*code));
+      return true;
+    }
+    for (const auto& [begin, place] :
+         std::array<std::pair<std::string_view, const char*>, 5>{{{"RCCL version : ", "/software/rccl"},
+                                                                  {"HIP version  : ", "/software/hip"},
+                                                                  {"ROCm version : ", "/software/rocm"},
+                                                                  {"Hostname     : ", nullptr},
+                                                                  {"Librccl path : ", nullptr}}}) {
+      if (!text.starts_with(begin)) continue;
+      if (place != nullptr) collected_.system(place, std::string(trimmed(text.substr(begin.size()))));
+      return true;
+    }
+    return false;
   }
 
   // 23102 is 2.31.2, 2708 is 2.7.8.
@@ -120,6 +143,7 @@ class NcclTests : public Reader {
     }
     if (const auto bounds = after(text, "Out of bounds values")) {
       run_.trailer();
+      run_.bounds();
       if (contains(*bounds, "FAILED"))
         collected_.add(Finding{
             "import.out_of_bounds",
@@ -129,7 +153,7 @@ class NcclTests : public Reader {
             {}});
       return true;
     }
-    return contains(text, "# Collective test concluded");
+    return contains(text, "# Collective test concluded") || contains(text, "# Errors with asterisks");
   }
 
   // "node-1: Test CUDA failure common.cu:1030 'system not yet initialized'"

@@ -28,6 +28,10 @@ class NvbandwidthText : public Reader {
           fmt::format("the output ends within {}: the tool was stopped, hung, or the log was cut", test_.name));
     finish();
     if (!whole) collected_.partial("the last line has no end: the file may be cut short");
+    if (nameless_ > 0)
+      collected_.note(fmt::format("{} test{} that {} not apply {} waived; the output does not name {}", nameless_,
+                                  nameless_ == 1 ? "" : "s", nameless_ == 1 ? "does" : "do",
+                                  nameless_ == 1 ? "was" : "were", nameless_ == 1 ? "it" : "them"));
     nvbandwidth_versions(collected_, runtime_, driver_);
   }
 
@@ -73,6 +77,8 @@ class NvbandwidthText : public Reader {
         test_.waived = true;
         running_ = true;
         finish();
+      } else {
+        ++nameless_;
       }
       return true;
     }
@@ -137,6 +143,7 @@ class NvbandwidthText : public Reader {
   bool in_matrix_ = false;
   std::size_t width_ = 0;
   std::size_t devices_ = 0;
+  std::size_t nameless_ = 0;
   std::optional<double> runtime_, driver_;
 };
 

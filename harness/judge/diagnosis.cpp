@@ -8,6 +8,7 @@
 #include "harness/judge/diagnosis_gpu.h"
 #include "harness/judge/findings.h"
 #include "harness/judge/headline.h"
+#include "harness/judge/link_rates.h"
 #include "harness/judge/machine.h"
 #include "harness/report/quantity.h"
 
@@ -49,6 +50,36 @@ void slow_one(const Measurement& measurement, std::vector<std::string>& found) {
                     quantity_text(*device.value, measurement.unit), quantity_text(typical, measurement.unit)),
         "Look at its clock, power limit and temperature; ask the provider to replace it or return the machine."));
   }
+}
+
+// Lines that carry between 0.72 and 0.95 of what was measured: "PCIe 3.0 x16 or 4.0 x8".
+std::string pcie_class(double gbps) {
+  std::string text;
+  for (const double generation : {1.0, 2.0, 3.0, 4.0, 5.0, 6.0})
+    for (const double lanes : {8.0, 16.0}) {
+      const double share = gbps / pcie_gbps(generation, lanes);
+      if (share < 0.72 || share > 0.95) continue;
+      text += fmt::format("{}{:.0f}.0 x{:.0f}", text.empty() ? "PCIe " : " or ", generation, lanes);
+    }
+  return text;
+}
+
+// All cards alike: not one bad card, but what the platform gives each of them.
+void uniform_link(const Measurement& measurement, std::vector<std::string>& found) {
+  if (!measurement.metric.starts_with("host_link.") || !measurement.value || measurement.devices.size() < 2) return;
+  double least = 0, most = 0;
+  for (const DeviceValue& device : measurement.devices) {
+    if (!device.value) return;
+    least = least == 0 ? *device.value : std::min(least, *device.value);
+    most = std::max(most, *device.value);
+  }
+  if (!(least > 0) || most > least * (1 + slow_device)) return;
+  const std::string line = pcie_class(*measurement.value);
+  found.push_back(
+      advice(fmt::format("All {} GPUs agree ({} to {} {}), so it is no bad card{}.", measurement.devices.size(),
+                         number_text(least), number_text(most), measurement.unit,
+                         line.empty() ? "" : ": it is what " + line + " carries"),
+             "nvidia-smi -q -d PCIE shows generation and lanes; a platform may present fewer than the card has."));
 }
 
 void steal(const Measurement& measurement, std::vector<std::string>& found) {
@@ -115,6 +146,7 @@ std::vector<std::string> diagnose(const Document& document, const Measurement& m
   std::vector<std::string> found;
   const bool host = measured_on_host(document, measurement);
   slow_one(measurement, found);
+  uniform_link(measurement, found);
   if (!host) gpu_reasons(document, measurement, found);
   cgroup(measurement, found);
   steal(measurement, found);

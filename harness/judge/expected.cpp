@@ -26,7 +26,8 @@ using nlohmann::json;
 bool on_card(std::string_view metric) { return metric.starts_with("gemm.") || metric.starts_with("memory."); }
 
 bool applies(const Expected& row, const Platform* platform, const std::string& accelerator) {
-  if (!row.unusable.empty()) return false;
+  // Nobody set up the network of an untuned one: it is no yardstick, though models are held against it.
+  if (!row.unusable.empty() || row.note == "untuned") return false;
   if (platform != nullptr && row.platform == platform->id) return true;
   if (accelerator.empty() || row.accelerator != accelerator) return false;
   return row.platform.empty() || on_card(row.metric);
@@ -47,8 +48,11 @@ bool same_shape(const std::string& shape, const Measurement& measurement) {
 json recorded(const Measurement& measurement, const std::string& name) {
   json value = condition_of(measurement, name);
   if (!value.is_null()) return value;
+  const auto ranks = number_at(measurement.conditions, "/ranks");
+  const double nodes = number_at(measurement.conditions, "/nodes").value_or(1);  // over several: always recorded
   if (name == "count" && !measurement.devices.empty()) return measurement.devices.size();
-  if (name == "nodes") return 1;  // runs over several nodes always record how many
+  if (name == "count" && ranks && nodes >= 1) return *ranks / nodes;  // other tools list no devices
+  if (name == "nodes") return 1;
   return nullptr;
 }
 
@@ -58,6 +62,7 @@ bool comparable(const Expected& row, const Measurement& measurement) {
   for (const auto& [name, wanted] : row.conditions.items()) {
     if (name == "data_type" || name == "algorithm")
       continue;  // the metric says it; the result of the machine, not a setting
+    if (name == "fabric" && !row.platform.empty()) continue;  // the platform's own, whether it was used or not
     if (name == "pattern") {
       const std::string pattern = value_text(wanted);
       if (!pattern.starts_with("random") && pattern != "normal") return false;

@@ -164,7 +164,10 @@ std::string why_not_measured(const Document& document, std::string_view metric, 
     if (elsewhere) return fmt::format("{} was measured on another device only", metric);
     if (std::string reason = no_startup_time(document, metric); !reason.empty()) return reason;
     if (std::string reason = left_out(document, metric); !reason.empty()) return "left out: " + reason;
+    if (metric.ends_with(".busbw.gbps") && headline(document, "collective.busbw.gbps", conditions) != nullptr)
+      return "the log does not name its collective, so its figures are collective.busbw.gbps: claim that";
     const std::string status = text_at(document.run, "status");
+    if (text_at(document.run, "profile") == "import") return "what was imported holds no measurement of it";
     if (status == "partial" || status == "failed") return "the run ended before it was measured";
     return "this result holds no measurement of it";
   }

@@ -91,7 +91,10 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
   const Accelerator* wanted = id.empty() ? catalog.find_accelerator(sold) : nullptr;
   if (wanted != nullptr) id = wanted->id;
   for (const std::string& name : *seen) {
-    if (name == "unknown GPU") return not_measured(claim, "a GPU is here, but nothing says which (no driver loaded?)");
+    if (name == "unknown GPU")
+      return not_measured(claim, text_at(document.run, "profile") == "import"
+                                     ? "GPUs are here, but what was imported does not say which"
+                                     : "a GPU is here, but nothing says which (no driver loaded?)");
     const Accelerator* found = accelerator_of_name(catalog, name);
     // A name that fits several cards ("H100") is met by each of them.
     const bool same = found != nullptr && !id.empty()

@@ -43,7 +43,7 @@ std::optional<Joined> least_joined(const Document& document) {
   for (const json& device : document.system.value("devices", json::array())) {
     const auto active = number_at(device, "/facts/nvlink_links_active");
     const double gbps = link_gbps(device);
-    if (!active || !(gbps > 0)) continue;
+    if (!active || (!(gbps > 0) && *active > 0)) continue;  // of no link the rate does not matter
     const double links = number_at(device, "/facts/nvlink_links").value_or(*active);
     if (!least || *active < least->active)
       least = Joined{number_at(device, "/index").value_or(0), links, *active, gbps};
@@ -99,10 +99,14 @@ Verdict interconnect_verdict(const Document& document, const Claim& claim) {
   if (!least) return opened(claim, "the GPUs do not say how many links to others they have");
   const double rate = least->gbps;
   Verdict verdict = opened(claim, "");
-  decide(verdict, 2 * least->active * rate,
-         fmt::format("{} of {} NVLinks of {} GB/s each way are active on GPU {}, {} with both directions added up",
-                     exact_text(least->active), exact_text(least->links), exact_text(rate), exact_text(least->index),
-                     quantity_text(2 * least->active * rate, "GB/s")));
+  if (least->active == 0 && rate == 0)
+    decide(verdict, 0,
+           fmt::format("GPU {} has no active NVLink: it reaches others over PCIe", exact_text(least->index)));
+  else
+    decide(verdict, 2 * least->active * rate,
+           fmt::format("{} of {} NVLinks of {} GB/s each way are active on GPU {}, {} with both directions added up",
+                       exact_text(least->active), exact_text(least->links), exact_text(rate), exact_text(least->index),
+                       quantity_text(2 * least->active * rate, "GB/s")));
   if (verdict.kind == VerdictKind::contradicted)
     verdict.diagnosis = {
         "Links are down or were never there. -> `nvidia-smi nvlink -s` shows each; a card with fewer links than its "

@@ -102,9 +102,12 @@ const char* printed_figure(const std::string& metric) {
   return link ? "the line rate, of which healthy links carry" : "an arithmetic peak, of which healthy parts sustain";
 }
 
-void convert_peak(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog, Target& target) {
+// By the share of the metric that speaks: healthy parts copy at another share than they read.
+void convert_peak(const Claim& claim, const std::string& measured, const Accelerator* accelerator,
+                  const Catalog& catalog, Target& target) {
   if (!is_peak(claim) || accelerator == nullptr) return;
-  const auto sustained = sustained_share(catalog, *accelerator, claim.metric);
+  auto sustained = sustained_share(catalog, *accelerator, measured);
+  if (!sustained) sustained = sustained_share(catalog, *accelerator, claim.metric);
   if (!sustained) return;
   target.line.value = target.claimed * sustained->share * (1 - sustained_tolerance(claim.metric));
   if (!target.note.empty()) target.note += "; ";
@@ -114,14 +117,15 @@ void convert_peak(const Claim& claim, const Accelerator* accelerator, const Cata
                   share_text(sustained_tolerance(claim.metric)), quantity_text(target.line.value, claim.unit));
 }
 
-Target target_of(const Claim& claim, const Accelerator* accelerator, const Catalog& catalog) {
+Target target_of(const Claim& claim, const std::string& measured, const Accelerator* accelerator,
+                 const Catalog& catalog) {
   Target target;
   target.claimed = claim.value.get<double>();
   const Metric* metric = find_metric(claim.metric);
   target.line = {claim.comparison, flag_at(claim.definition, "strictly"), target.claimed,
                  metric == nullptr ? 0 : metric->tolerance};
   convert_definition(claim, target);
-  convert_peak(claim, accelerator, catalog, target);
+  convert_peak(claim, measured, accelerator, catalog, target);
   return target;
 }
 
@@ -201,12 +205,37 @@ std::string not_all_measured(const Document& document, const Claim& claim, const
   return fmt::format("only {} of {} GPUs was measured; a claim about all is not met by fewer", *measured, all);
 }
 
+// A tool that tried copies between GPUs and found that none reaches another's memory; nullptr when none did.
+const Measurement* no_peer_access(const Document& document, const Claim& claim) {
+  if (!claim.metric.starts_with("p2p.") || claim.comparison != ">=") return nullptr;
+  const auto found =
+      std::find_if(document.measurements.begin(), document.measurements.end(), [](const Measurement& measurement) {
+        return measurement.metric.starts_with("p2p.") && !measurement.usable() && measurement.evidence.is_object() &&
+               measurement.evidence.value("peer_access", json()) == false;
+      });
+  return found == document.measurements.end() ? nullptr : &*found;
+}
+
+Verdict no_peer_verdict(const Claim& claim, const Measurement& measurement) {
+  Verdict verdict;
+  verdict.claim = claim;
+  verdict.kind = VerdictKind::not_met;
+  verdict.measurement_id = measurement.id;
+  verdict.reason = "no GPU reaches another's memory, so there is no rate between them: " + measurement.reason;
+  verdict.diagnosis = {
+      "`nvidia-smi topo -p2p r` says why. -> GeForce cards have no peer access over PCIe; else look at IOMMU, ACS and "
+      "the virtual machine."};
+  return verdict;
+}
+
 }  // namespace
 
 Verdict numeric_verdict(const Document& document, const Claim& claim, const Catalog& catalog) {
   Verdict verdict;
   verdict.claim = claim;
   const Measurement* measurement = speaker(document, claim);
+  if (measurement == nullptr)
+    if (const Measurement* none = no_peer_access(document, claim)) return no_peer_verdict(claim, *none);
   if (measurement == nullptr || !claim.value.is_number()) {
     verdict.kind = VerdictKind::not_measured;
     verdict.reason = measurement == nullptr ? why_no_speaker(document, claim) : "the claim has no number";
@@ -232,7 +261,7 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
     return verdict;
   }
   const Accelerator* accelerator = accelerator_of(document, claim, *measurement, catalog);
-  const Target target = target_of(claim, accelerator, catalog);
+  const Target target = target_of(claim, measurement->metric, accelerator, catalog);
   verdict.kind = decide(target.line, reading);
   verdict.claim.definition.erase("line");
   if (target.line.value != target.claimed) verdict.claim.definition["line"] = target.line.value;

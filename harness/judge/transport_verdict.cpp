@@ -79,7 +79,12 @@ void judge_network(const Document& document, const Catalog& catalog, Verdict& ve
   const std::string sold = value_text(verdict.claim.value);
   std::vector<Seen> seen = transports(document, true);
   if (seen.empty()) {
-    verdict.reason = "one node was measured; what lies between nodes shows only with several (--launcher)";
+    const bool several = std::any_of(
+        document.measurements.begin(), document.measurements.end(),
+        [](const Measurement& one) { return one.value && number_at(one.conditions, "/nodes").value_or(1) > 1; });
+    verdict.reason = several
+                         ? "the result does not say what NCCL used between the nodes (its log at NCCL_DEBUG=INFO does)"
+                         : "one node was measured; what lies between nodes shows only with several (--launcher)";
     return;
   }
   const Seen& worst = *std::min_element(seen.begin(), seen.end(), tells_more);
@@ -119,6 +124,7 @@ const Measurement* through_host(const Document& document) {
     if (!measurement.metric.starts_with("p2p.")) continue;
     const json access = measurement.evidence.value("access", json());
     if (access.is_array() && access.dump().find("through_host") != std::string::npos) return &measurement;
+    if (measurement.evidence.value("peer_access", json()) == false) return &measurement;
   }
   return nullptr;
 }

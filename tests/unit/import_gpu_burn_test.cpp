@@ -96,6 +96,16 @@ TEST_F(GpuBurnImport, ShortRunsAndSlowingOnesAreSaid) {
   EXPECT_THAT(finding(import(text), "import.slowing").text, HasSubstr("GPU 0 ended at 12.0 TFLOPS after 21.0"));
 }
 
+TEST_F(GpuBurnImport, AProcessInTheTableOfNvidiaSmiIsNoRun) {
+  const auto imported = import(
+      "GPU 0: NVIDIA H100 PCIe (UUID: GPU-00000000-0000-0000-0000-000000000007)\n"
+      "|    0   N/A  N/A           21198      C   ./gpu_burn                             7484MiB |\n"
+      "        Name                          : ./gpu_burn\n"
+      "                <process_name>./gpu_burn</process_name>\n");
+  EXPECT_EQ(imported.document.findings.size(), 0U);
+  EXPECT_EQ(imported.files[0].formats, std::vector<std::string>{"nvidia-smi"});
+}
+
 TEST_F(GpuBurnImport, AnyBeginningIsRead) {
   expect_any_beginning_is_read(begin + good + end + "\tGPU 0: OK\n\tGPU 1: OK\n");
 }
