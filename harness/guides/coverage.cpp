@@ -139,7 +139,7 @@ std::string coverage_markdown(const json& coverage) {
       "with a\nprice, {} without any gap; {} systems that the guides name, {} of them covered.\n\n"
       "- **identified**: how a run knows the instance; `--instance` always works.\n"
       "- **measured**: `own worker` (NVIDIA GPUs), `catalog only` (TPU, AMD, Ascend, Gaudi, Trainium: data sheet and "
-      "price).\n"
+      "price).\n  Rates and links of the latter stay `not measured`; logs of other tools can be imported.\n"
       "- **claims**: of the seller, judged when the instance is known. **guides**: statements of the guides about it.\n"
       "- **expected**: what healthy machines reach, for it or its accelerator. **prices**: terms, newest date.\n\n"
       "## Platforms\n\n"

@@ -27,7 +27,9 @@ constexpr std::array<CudaError, 13> errors = {{
     {803,
      {"unsupported display driver / cuda driver combination", "SystemDriverMismatch", "SYSTEM_DRIVER_MISMATCH"},
      "the kernel's driver and libcuda are of different versions: an update without a reboot, or two libcuda in the way",
-     "reboot, or find the second one: ldconfig -p | grep libcuda; in a container check the NVIDIA container toolkit"},
+     "take a cuda-compat folder off LD_LIBRARY_PATH, or reboot after an update of the driver; ldconfig -p | grep "
+     "libcuda "
+     "shows a second one; /proc/driver/nvidia/version is the kernel's"},
     {804,
      {"forward compatibility was attempted on non supported HW", "CompatNotSupportedOnDevice",
       "COMPAT_NOT_SUPPORTED_ON_DEVICE"},

@@ -94,6 +94,8 @@ const std::vector<Format>& formats() {
         "uuid, ",
         "pci.bus_id",
         "index, ",
+        " MiB, ",
+        ", GPU-",
         "utilization.gpu [%]",
         "memory.total [MiB]",
         "power.draw [W]"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -123,7 +124,39 @@ class NcclDebug : public Reader {
       hosts_.emplace(trimmed(text.substr(0, colon)));
   }
 
+  struct Known {
+    std::string_view part;
+    std::string_view cause;
+    std::string_view next_step;
+  };
+
+  // What NCCL warns of most, and what is behind it.
+  static const Known* known(std::string_view said) {
+    static constexpr std::array<Known, 6> table = {
+        {{"Duplicate GPU detected", "two ranks were given one GPU, or two MIG instances of one card",
+          "Give each rank a GPU of its own (CUDA_VISIBLE_DEVICES, -g, ranks a node); collectives between MIG instances "
+          "cannot be tested."},
+         {"Bootstrap : no socket interface found", "no network interface is usable",
+          "Set NCCL_SOCKET_IFNAME to one that all nodes have."},
+         {"Mismatched", "nodes have different versions or settings", "Use one image on all nodes."},
+         {"Call to connect", "a rank cannot be reached",
+          "Check the firewall between the nodes and NCCL_SOCKET_IFNAME."},
+         {"Got completion", "an RDMA transfer failed", "Check the ports (ibstat), the GID index and the switch."},
+         {"out of memory", "a GPU or /dev/shm is full", "Free the GPU; give a container a larger --shm-size."}}};
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const Known& one) { return contains(said, one.part); });
+    return found == table.end() ? nullptr : &*found;
+  }
+
   void warning(std::string_view said) {
+    if (const Known* one = known(said)) {
+      collected_.add(Finding{"import.nccl_warn",
+                             contains(said, "Duplicate GPU") ? "error" : "warning",
+                             fmt::format("NCCL warned: {}: {}.", std::string(said.substr(0, 200)), one->cause),
+                             std::string(one->next_step),
+                             {}});
+      return;
+    }
     collected_.add(Finding{"import.nccl_warn",
                            "warning",
                            fmt::format("NCCL warned: {}.", std::string(said.substr(0, 200))),

@@ -37,12 +37,14 @@ class SmiCsv {
     if (!contains(text, ",")) return false;
     const auto cells = split_csv(text);
     if (header(cells)) return true;
-    if (columns_.empty() || cells.size() < 2 || cells.size() > columns_.size()) return false;
+    if (columns_.empty()) return bare_row(cells);
+    if (cells.size() < 2 || cells.size() > columns_.size()) return false;
     short_ = short_ || cells.size() < columns_.size();
     row(cells);
     return true;
   }
   bool cut() const { return short_; }
+  bool without_header() const { return bare_; }
 
  private:
   bool header(const std::vector<std::string_view>& cells) {
@@ -59,6 +61,29 @@ class SmiCsv {
     return true;
   }
 
+  // Of "csv,noheader": a name, a UUID and a PCI address tell themselves; which memory or load a number is, nobody can
+  // say.
+  bool bare_row(const std::vector<std::string_view>& cells) {
+    std::string_view name, uuid, bus;
+    for (const std::string_view cell : cells) {
+      if (cell.starts_with("GPU-") && cell.size() >= 40) uuid = cell;
+      if (bus_id(cell) && std::count(cell.begin(), cell.end(), ':') == 2) bus = cell;
+      for (const std::string_view maker : {"NVIDIA ", "Tesla ", "GeForce ", "Quadro "})
+        if (cell.starts_with(maker)) name = cell;
+    }
+    const bool measured = std::any_of(cells.begin(), cells.end(), [](std::string_view cell) {
+      return cell.ends_with(" MiB") || cell.ends_with(" %") || cell.ends_with(" W") || cell.ends_with(" MHz");
+    });
+    if (cells.size() < 2 || name.empty() || (uuid.empty() && bus.empty() && !measured)) return false;
+    if (!bare_) gpus_.begin_document();
+    bare_ = true;
+    SmiGpu& gpu = gpus_.begin();
+    gpu.take(SmiOutput::csv, "name", name);
+    if (!uuid.empty()) gpu.take(SmiOutput::csv, "uuid", uuid);
+    if (!bus.empty()) gpu.take(SmiOutput::csv, "pci.bus_id", bus);
+    return true;
+  }
+
   void row(const std::vector<std::string_view>& cells) {
     SmiGpu& gpu = gpus_.begin();
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -71,6 +96,7 @@ class SmiCsv {
   SmiGpus& gpus_;
   std::vector<std::string> columns_;
   bool short_ = false;
+  bool bare_ = false;
 };
 
 class NvidiaSmi : public Reader {
@@ -110,6 +136,10 @@ class NvidiaSmi : public Reader {
                                      xml_.innermost(), xml_.innermost_line()));
     else if (!whole)
       collected_.partial("the last line has no end: the file may be cut short");
+    if (csv_.without_header())
+      collected_.note(
+          "rows of a CSV without its header: names, UUIDs and PCI addresses are taken, other columns cannot be known; "
+          "ask for csv, not csv,noheader");
     if (csv_.cut()) collected_.partial("a row of the CSV has fewer cells than its header");
     links_.end();
     topology_.end();

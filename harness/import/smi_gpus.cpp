@@ -131,11 +131,21 @@ void SmiGpus::number_them() {
     }
   }
   share_what_is_known();
-  for (std::size_t i = 0; i < attached_.size(); ++i)
-    if (attached_[i] && counts[i] < *attached_[i])
-      collected_.partial(
-          fmt::format("{} of {} GPUs that nvidia-smi counts are in the file: of the others nothing is known", counts[i],
-                      *attached_[i]));
+  for (std::size_t i = 0; i < attached_.size(); ++i) {
+    if (!attached_[i] || counts[i] >= *attached_[i]) continue;
+    collected_.partial(
+        fmt::format("{} of {} GPUs that nvidia-smi counts are in the file: of the others nothing is known", counts[i],
+                    *attached_[i]));
+    count_the_others(*attached_[i]);
+  }
+}
+
+// They are in the machine, whatever the file leaves out: a claim of their number is not contradicted by a part.
+void SmiGpus::count_the_others(int attached) {
+  std::set<int> known;
+  for (const SmiGpu& gpu : gpus_) known.insert(*gpu.index);
+  for (int index = 0; index < attached && static_cast<int>(known.size()) < attached; ++index)
+    if (known.insert(index).second) collected_.device(index, json::object());
 }
 
 // Of one GPU in several outputs: its bus, and all of its slices.

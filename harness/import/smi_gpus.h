@@ -50,6 +50,7 @@ class SmiGpus {
 
  private:
   void number_them();
+  void count_the_others(int attached);
   void share_what_is_known();
   void merge(const SmiGpu& gpu);
   void leave_out(const SmiGpu& gpu);

@@ -206,6 +206,11 @@ void SmiTopology::paths(const std::vector<int>& columns) {
       if (const auto node = number(rest[1])) entry.facts["numa_node"] = *node;
     nearest_adapters(gpu, cells);
   }
+  // Columns are all there is, rows what of it is in the file.
+  for (const int place : columns) {
+    const int gpu = gpu_number(columns_[static_cast<std::size_t>(place)]);
+    if (rows_.count(gpu) == 0) collected_.device(gpu, json::object());
+  }
   if (columns.size() > 1) groups(columns, links);
 }
 

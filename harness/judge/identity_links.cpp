@@ -96,6 +96,11 @@ Verdict efa_verdict(const Claim& claim, const Adapters& seen) {
 
 Verdict interconnect_verdict(const Document& document, const Claim& claim) {
   const auto least = least_joined(document);
+  const std::string kind = text_at(claim.definition, "links");
+  if (!least && !kind.empty() && !kind.starts_with("NV"))
+    return opened(claim, fmt::format("{} is not measured: no worker knows such links (a log of collectives over them "
+                                     "can be imported)",
+                                     kind));
   if (!least) return opened(claim, "the GPUs do not say how many links to others they have");
   const double rate = least->gbps;
   Verdict verdict = opened(claim, "");

@@ -15,6 +15,7 @@
 #include "harness/judge/machine.h"
 #include "harness/judge/number.h"
 #include "harness/judge/physics.h"
+#include "harness/judge/slice.h"
 #include "harness/judge/sustained.h"
 #include "harness/report/quantity.h"
 #include "harness/result/metrics.h"
@@ -277,6 +278,8 @@ Verdict numeric_verdict(const Document& document, const Claim& claim, const Cata
   if (verdict.kind == VerdictKind::met || verdict.kind == VerdictKind::not_measured) return verdict;
   if (verdict.kind == VerdictKind::not_met) {
     verdict.diagnosis = definition_mismatch(claim, *measurement, accelerator, platform_of(document, catalog));
+    if (std::string slice = share_of_slice(document, claim, target.claimed, reading.value, catalog); !slice.empty())
+      verdict.diagnosis.push_back(std::move(slice));
   }
   for (std::string& why : diagnose(document, *measurement)) verdict.diagnosis.push_back(std::move(why));
   return verdict;

@@ -82,6 +82,18 @@ TEST(import_judged, a_copy_is_held_to_what_copies_reach) {
   EXPECT_NE(memory.kind, VerdictKind::not_met) << memory.reason;
 }
 
+// 13.5 of payload are 27 GB/s of 300, 9 %; 3 of 24 GB are an eighth, whose share of 300 is 37.5.
+TEST(import_judged, a_slice_is_told_its_share) {
+  const Imported run = imported(nvbandwidth(1, "NVIDIA L4-3Q",
+                                            "Running device_local_copy.\nmemcpy local GPU(column) bandwidth (GB/s)\n  "
+                                            "         0\n 0     13.50\n\nSUM device_local_copy 13.50\n"));
+  const Verdict memory = on(verdicts(run, "", "memory.copy.gbps>=300"), "memory.copy.gbps");
+  EXPECT_EQ(memory.kind, VerdictKind::not_met);
+  EXPECT_THAT(memory.reason, HasSubstr("9.0 % of the claimed 300 GB/s"));
+  EXPECT_THAT(memory.diagnosis, testing::Contains(testing::AllOf(HasSubstr("3 of the 24 GB"), HasSubstr("37.5 GB/s"),
+                                                                 HasSubstr("72.0 %"))));
+}
+
 TEST(import_judged, waived_for_want_of_peer_access_is_a_miss) {
   const Imported run = imported(nvbandwidth(2, "NVIDIA GeForce RTX 3090", "Waived: device_to_device_memcpy_read_ce\n"));
   const Verdict peer = on(verdicts(run, "", "p2p.read.gbps>=50"), "p2p.read.gbps");

@@ -42,6 +42,14 @@ TEST_F(StreamImport, EccOnAndOffAreTwoMeasurements) {
   EXPECT_EQ(measurement(imported, "memory.triad.gbps", "ecc:off").conditions["ecc"], "off");
 }
 
+TEST_F(StreamImport, OneDieOfABoardIsSaid) {
+  std::string of_two = table;
+  const std::size_t begin = of_two.find("Using CUDA device ");
+  ASSERT_NE(begin, std::string::npos);
+  of_two.replace(begin, of_two.find('\n', begin) - begin, "Using CUDA device Tesla K80");
+  EXPECT_THAT(notes(import(of_two)), HasSubstr("\"Tesla K80\" is one of the two dies of its board"));
+}
+
 TEST_F(StreamImport, FailedValidationHasNoNumbers) {
   const std::string line = "Validation failed on sum. Error 12.5\nSum was 1 but should be 13.5\n";
   const std::size_t at = table.find("Function");

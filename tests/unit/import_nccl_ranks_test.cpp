@@ -111,6 +111,55 @@ TEST(import_nccl_ranks, a_rack_whose_last_device_alone_is_listed) {
   EXPECT_THAT(remarks(run), HasSubstr("\"NVIDIA Graphics Device\" is no product"));
 }
 
+TEST(import_nccl_ranks, layout_of_2_20) {
+  const Imported run = imported(
+      "# nccl-tests version 2.20.0 (abc1234) nccl-headers=22902 nccl-library=23102\n"
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 1 minBytes 4096 maxBytes 4194304 step: 4(factor) warmup iters: 1 iters: 20 agg iters: 1 "
+      "validation: 1 graph: 0 unalign: 0\n#\n# Using devices\n"
+      "#  Rank  0 Group  0 Pid   3001 on    spark-1 device  0 [000f:01:00] NVIDIA GB10\n"
+      "#  Rank  1 Group  0 Pid   3002 on    spark-2 device  0 [000f:01:00] NVIDIA GB10\n#\n"
+      "#                                                              out-of-place                         in-place    "
+      " "
+      "     \n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  "
+      "#wrong \n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)  "
+      "   "
+      "    \n"
+      "        4096          1024     float     sum      -1    40.00    0.10    0.10       0    41.00    0.10    0.10  "
+      "     "
+      "0\n");
+  EXPECT_EQ(find(run, "allreduce/bytes:4096", "allreduce.busbw.gbps")->value, 0.10);
+  EXPECT_EQ(find(run, "allreduce/bytes:4096", "allreduce.busbw.gbps")->conditions["nodes"], 2);
+  EXPECT_EQ(run.document.system["software"]["nccl"], "2.31.2");
+  EXPECT_EQ(run.files[0].not_understood, 0u);
+  EXPECT_THAT(remarks(run), HasSubstr("the log ends at 4 KiB of 4 MiB"));
+}
+
+TEST(import_nccl_ranks, a_list_without_rows_says_what_it_lists) {
+  const Imported run = imported(
+      "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 20 validation: 1 \n#\n"
+      "# Using devices\n#   Rank  0 Pid   11 on one device  0 [0x10] A100-SXM4-40GB\n"
+      "#   Rank  1 Pid   12 on one device  1 [0x10] A100-SXM4-40GB\n"
+      "#   Rank  2 Pid   21 on two device  0 [0x10] A100-SXM4-40GB\n"
+      "#   Rank  3 Pid   22 on two device  1 [0x10] A100-SXM4-40GB\n"
+      "two:21:30 [0] NCCL INFO Channel 01 : 2[101d0] -> 0[101c0] [send] via NET/AWS Libfabric/0\n"
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+      "one:11:11 [0] NCCL INFO Launch mode Parallel\n");
+  EXPECT_THAT(remarks(run), HasSubstr("the device list names 4 ranks on 2 nodes"));
+  EXPECT_THAT(remarks(run), HasSubstr("NCCL sends over NET/AWS Libfabric"));
+  EXPECT_EQ(finding(run, "import.separate_runs"), nullptr) << "equal bus ids are a limit of the display";
+}
+
+TEST(import_nccl_ranks, error_803_is_two_libraries) {
+  const Imported run = imported(
+      "a: Test CUDA failure common.cu:941 'system has unsupported display driver / cuda driver combination'\n");
+  ASSERT_NE(finding(run, "cuda.803"), nullptr);
+  EXPECT_EQ(finding(run, "cuda.803")->severity, "error");
+  EXPECT_THAT(finding(run, "cuda.803")->next_step, HasSubstr("compat"));
+}
+
 TEST(import_nccl_ranks, rccl_says_its_versions_in_its_own_way) {
   const Imported run = imported(
       "# Collective test starting: all_gather_perf\n"

@@ -282,6 +282,15 @@ TEST(import_nccl, the_plug_in_over_tcp_is_no_efa) {
   EXPECT_THAT(finding(run, "import.provider")->next_step, HasSubstr("FI_PROVIDER=efa"));
 }
 
+TEST(import_nccl, two_ranks_on_one_gpu_are_told_by_their_cause) {
+  const Imported run = imported(
+      "NCCL version 2.19.3+cuda12.3\n"
+      "box:10:20 [0] init.cc:900 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 3b000\n");
+  ASSERT_NE(finding(run, "import.nccl_warn"), nullptr);
+  EXPECT_EQ(finding(run, "import.nccl_warn")->severity, "error");
+  EXPECT_THAT(finding(run, "import.nccl_warn")->text, HasSubstr("two MIG instances of one card"));
+}
+
 TEST(import_nccl, cut_anywhere) { survives_truncation(parameters + devices(4) + header + rows + trailer); }
 
 }  // namespace

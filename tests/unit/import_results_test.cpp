@@ -1,9 +1,13 @@
 // SuperBench, Google Benchmark, measurements as CSV, records of runs without result.
+#include "harness/import/collected.h"
+#include "harness/judge/findings.h"
+#include "harness/report/format.h"
 #include "tests/unit/import_tools_support.h"
 
 namespace claimcheck {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 
 class ResultImport : public ToolImports {};
@@ -82,6 +86,50 @@ TEST_F(ResultImport, CsvWithConversionAndConditions) {
   EXPECT_EQ(busbw.conditions["note"], "a, b");
   EXPECT_DOUBLE_EQ(*measurement(imported, "launch.latency.us").value, 4.0);
   EXPECT_EQ(measurement(imported, "memory.triad.gbps").status, Outcome::failed);
+}
+
+// What report writes, import reads: ids, figures, outcomes with their reasons, and the conditions that have a column.
+TEST_F(ResultImport, OurOwnCsvComesBack) {
+  Document document;
+  const auto add = [&](const std::string& id, const std::string& metric, const std::string& unit,
+                       std::optional<double> value, const std::string& reason, json conditions) {
+    Measurement made;
+    made.id = id;
+    made.metric = metric;
+    made.unit = unit;
+    made.value = value;
+    made.status = value ? Outcome::ok : Outcome::unsupported;
+    made.reason = reason;
+    made.conditions = std::move(conditions);
+    document.measurements.push_back(made);
+  };
+  add("allreduce/bytes:8", "allreduce.latency.us", "us", 0.1 + 0.2, "", {{"ranks", 16}, {"nodes", 2}, {"bytes", 8}});
+  add("gemm.bf16/n:8192", "gemm.bf16.tflops", "TFLOPS", 812.25, "", {{"data_type", "bf16"}});
+  add("=odd", "p2p.read.gbps", "GB/s", std::nullopt, "\"no\", says the tool", {});
+  const auto imported = import(render_csv(document, {}));
+  ASSERT_EQ(imported.document.measurements.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Measurement& one = imported.document.measurements[i];
+    EXPECT_EQ(one.id, document.measurements[i].id);
+    EXPECT_EQ(one.metric, document.measurements[i].metric);
+    EXPECT_EQ(one.value, document.measurements[i].value);
+    EXPECT_EQ(one.status, document.measurements[i].status);
+    EXPECT_EQ(one.reason, document.measurements[i].reason);
+  }
+  EXPECT_EQ(imported.document.measurements[0].conditions, (json{{"ranks", 16.0}, {"nodes", 2.0}, {"bytes", 8.0}}));
+  EXPECT_EQ(imported.document.measurements[1].conditions, (json{{"data_type", "bf16"}}));
+  EXPECT_EQ(imported.files[0].not_understood, 0U);
+}
+
+TEST_F(ResultImport, FindingsOfALogOutliveTheJudge) {
+  importing::Collected collected;
+  collected.begin_file("log");
+  collected.add(Finding{"gpu.lost", "error", "GPU 1 is lost.", "Return it.", {}});
+  Document document;
+  collected.into(document);
+  replace_measured_findings(document, {});
+  ASSERT_EQ(document.findings.size(), 1U);
+  EXPECT_EQ(document.findings[0].id, "import.gpu.lost");
 }
 
 TEST_F(ResultImport, CsvErrorsNameTheLine) {
