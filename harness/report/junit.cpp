@@ -37,6 +37,7 @@ std::string xml(std::string_view text) {
 
 std::string child(std::string_view name, const Verdict& verdict) {
   std::string body = verdict.reason;
+  if (const std::string means = text_at(verdict.meaning, "text"); !means.empty()) body += "\n" + means;
   for (const std::string& line : verdict.diagnosis) body += "\n" + line;
   return fmt::format("      <{0} message=\"{1}\">{2}</{0}>\n", name, xml(verdict.reason), xml(body));
 }

@@ -32,6 +32,10 @@ std::string icon(const Verdict& verdict) {
   }
 }
 
+bool is_failure(const Verdict& verdict) {
+  return verdict.kind == VerdictKind::not_met || verdict.kind == VerdictKind::contradicted;
+}
+
 std::string row_text(const Verdict& verdict, const std::vector<Verdict>& all) {
   const VerdictRow row = verdict_row(verdict, all);
   return fmt::format("| {} {} | {} | {} | {} | {} | {} |\n", icon(verdict), markdown_text(row.verdict),
@@ -78,6 +82,8 @@ std::string claims_text(const std::vector<Verdict>& verdicts) {
     if (verdict->kind == VerdictKind::met) continue;
     why += fmt::format("- **{}**: {}\n", markdown_text(verdict_row(*verdict, verdicts).name),
                        markdown_text(verdict->reason));
+    if (const std::string means = text_at(verdict->meaning, "text"); is_failure(*verdict) && !means.empty())
+      why += fmt::format("  - {}\n", markdown_text(means));
     for (const std::string& line : verdict->diagnosis) why += fmt::format("  - {}\n", markdown_text(line));
   }
   if (open > 0) table += fmt::format("\n{} more could not be judged here.\n", open);

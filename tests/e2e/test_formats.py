@@ -37,6 +37,7 @@ def document():
                         claim("user:3", 610, "inconclusive", 612, "the interval straddles the line"),
                         claim("user:4", 1, "not_measured", None, EVIL),
                         claim("user:5", 1, "implausible", 9999, "above what the device can do")]
+    made["verdicts"][1]["meaning"] = {"kind": "machine_slow", "text": "Healthy machines reach more: this one is sick."}
     made["findings"] += [{"id": "made.up", "severity": "warning", "text": "GPU 1 was slowed down: 30 % of samples.",
                           "cause": "Heat, or the machine's power supply.", "next_step": "Look at `nvidia-smi -q`.",
                           "evidence": {}},
@@ -72,6 +73,7 @@ class Formats(CommandTest):
         suite = suites.find("testsuite")
         self.assertEqual([suite.get(key) for key in ("tests", "failures", "errors", "skipped")], ["5", "1", "1", "2"])
         self.assertIn("GPU 1 is slow.", cases[1].find("failure").text)
+        self.assertIn("this one is sick", cases[1].find("failure").text)
         self.assertIn("warning: GPU 1 was slowed down: 30 % of samples. Likely: Heat, or "
                       "the machine's power supply. -> Look at `nvidia-smi -q`.\n", suite.find("system-out").text)
         self.assertNotIn("Only to know", suite.find("system-out").text)

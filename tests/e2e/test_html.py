@@ -87,7 +87,7 @@ class Page(CommandTest):
         self.assertEqual(claims["user:1"], "not_met")
         self.assertEqual(claims["platform:aws:p5.48xlarge:accelerator_count"], "met")
         own = " ".join(page.texts("[data-claim='user:1'] > *, [data-claim='user:1'] + .why"))
-        for fact in ("989 TFLOPS", "612 TFLOPS", "61.9 %", "Device 5 is slow", "decided by gemm.bf16/n:8192"):
+        for fact in ("989 TFLOPS", "612 TFLOPS", "61.9 %", "Device 5 is slow", "healthy", "decided by gemm.bf16/n:8192"):
             self.assertIn(fact, own)
 
     def numbers(self, page, figure):

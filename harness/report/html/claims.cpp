@@ -5,6 +5,7 @@
 #include <map>
 
 #include "harness/judge/judge.h"
+#include "harness/judge/machine.h"
 #include "harness/judge/meaning.h"
 #include "harness/judge/verdict_rows.h"
 #include "harness/report/html/escape.h"
@@ -42,6 +43,9 @@ std::string diagnosis_html(const std::string& text) {
 std::string why_html(const Verdict& verdict) {
   std::string html = element("span", verdict.reason);
   std::string list;
+  if (tone(verdict.kind) == "bad") {
+    if (const std::string means = text_at(verdict.meaning, "text"); !means.empty()) list += element("li", means);
+  }
   for (const std::string& line : verdict.diagnosis) list += diagnosis_html(line);
   if (!list.empty()) html += wrapped_in("ul", list);
   if (!verdict.measurement_id.empty())
