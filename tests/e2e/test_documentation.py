@@ -1,6 +1,7 @@
 """What README.md, CONTRIBUTING.md and docs/ say: links lead somewhere, files that are named exist, and every command of
 claimcheck that is quoted is one, with options that it has."""
 import functools
+import json
 import re
 import shlex
 import unittest
@@ -122,6 +123,25 @@ class Documentation(unittest.TestCase):
                     self.assertEqual(complaint(words), "")
                 checked.add(tuple(words))
         self.assertGreater(len(checked), 70)
+
+    def test_counts_of_the_catalog(self):
+        catalog = SOURCE / "catalog"
+
+        def records(pattern, key):
+            return [one for file in catalog.glob(pattern) for one in json.loads(text_of(file))[key]]
+
+        expected = records("expected/*.json", "expected")
+        prices = [line for file in catalog.glob("prices/*.csv") for line in text_of(file).splitlines()[1:]]
+        lines = sum(kind["kind"] == "vendor_threshold" for kind in expected)
+        told = dict(re.findall(r"^\| `([^`]+)` \|.*\| ([^|]+) \|$", text_of(SOURCE / "docs/catalog.md"), re.M))
+        for file, count in {"sources.json": len(records("sources.json", "sources")),
+                            "accelerators/VENDOR.json": len(records("accelerators/*.json", "accelerators")),
+                            "platforms/PROVIDER.json": len(records("platforms/*.json", "platforms")),
+                            "prices/PROVIDER.csv": len(prices),
+                            "expected/*.json": f"{len(expected)}, of which {lines} are",
+                            "claims/guides.json": len(records("claims/guides.json", "claims"))}.items():
+            self.assertTrue(told[file].startswith(str(count)), (file, told[file], count))
+        self.assertIn(f" {len(records('platforms/*.json', 'platforms'))} other instances", text_of(SOURCE / "README.md"))
 
     def test_the_checks_can_fail(self):
         self.assertEqual(anchor(" `a`: b, [c d](x) - e"), "a-b-c-d---e")
