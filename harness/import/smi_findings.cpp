@@ -90,6 +90,18 @@ void bad_pages(Judge& judge) {
               "Return the machine: this GPU is to be replaced.");
 }
 
+// The volatile counter: since the driver was loaded. What was wrong before that is history.
+void uncorrected(Judge& judge) {
+  const double errors = judge.number("ecc_uncorrected");
+  if (!(errors > 0)) return;
+  judge.say("smi.ecc_uncorrected", "error",
+            fmt::format("had {:.0f} memory errors that could not be corrected since its driver was loaded: results of "
+                        "that time do not count.",
+                        errors),
+            "dmesg | grep -i xid (48, 63, 64, 94, 95); reset the GPU and measure again; return it if they come back.",
+            {{"ecc_uncorrected", errors}});
+}
+
 void held_back(Judge& judge) {
   const std::string list = "," + judge.gpu().now.value("throttle_reasons", std::string()) + ",";
   std::string names;
@@ -249,6 +261,7 @@ void smi_findings(const std::deque<SmiGpu>& gpus, Collected& collected) {
     Judge judge(gpu, collected);
     if (does_not_answer(judge)) continue;
     bad_pages(judge);
+    uncorrected(judge);
     held_back(judge);
     states(judge);
     setup(judge, collected);

@@ -91,6 +91,8 @@ Verdict accelerator_verdict(const Document& document, const Claim& claim, const 
   const Accelerator* wanted = id.empty() ? catalog.find_accelerator(sold) : nullptr;
   if (wanted != nullptr) id = wanted->id;
   for (const std::string& name : *seen) {
+    if (name.ends_with("Graphics Device"))
+      return not_measured(claim, fmt::format("the driver does not know the GPU and calls it \"{}\"", name));
     if (name == "unknown GPU")
       return not_measured(claim, text_at(document.run, "profile") == "import"
                                      ? "GPUs are here, but what was imported does not say which"
@@ -143,6 +145,9 @@ Verdict device_memory_verdict(const Document& document, const Claim& claim) {
   Verdict verdict = decided(claim, here >= there_from * sold, here,
                             fmt::format("each accelerator has at least {} GB of {} GB sold ({})", number_text(here),
                                         exact_text(sold), share_text(here / sold)));
+  const std::size_t all = document.system.value("devices", json::array()).size();
+  if (verdict.kind == VerdictKind::met && static_cast<std::size_t>(count) < all)
+    return not_measured(claim, fmt::format("the result says it of {} of {} accelerators only", count, all));
   if (verdict.kind == VerdictKind::met) return verdict;
   if (count > 1 && std::abs(here * count / sold - 1) < 1 - there_from) {
     verdict.diagnosis = {
@@ -172,6 +177,18 @@ std::pair<int, int> telling_node(const std::map<int, int>& counts, double sold) 
   return *counts.begin();
 }
 
+// Of other tools, nvidia-smi and nvbandwidth list what the machine has; programs list the GPUs that they ran on.
+bool lists_all(const Document& document) {
+  if (text_at(document.run, "profile") != "import") return true;
+  double next = 0;
+  for (const json& device : objects_at(document.system, "devices"))
+    if (number_at(device, "/index") != next++) return false;
+  for (const json& file : objects_at(document.run, "imported"))
+    for (const json& format : file.value("formats", json::array()))
+      if (format == "nvidia-smi" || format == "nvbandwidth") return true;
+  return false;
+}
+
 Verdict count_verdict(const Document& document, const Claim& claim) {
   const auto seen = accelerators_seen(document);
   if (!seen) return not_measured(claim, "the result does not say which accelerators the machine has");
@@ -188,6 +205,10 @@ Verdict count_verdict(const Document& document, const Claim& claim) {
                             here == sold ? fmt::format("{} are {}", exact_text(here), where)
                                          : fmt::format("{} {}; {} sold", exact_text(here), where, exact_text(sold)));
   const std::vector<LeftOut> left_out = left_out_devices(document);
+  if (here > 0 && here < sold && left_out.empty() && !lists_all(document))
+    return not_measured(claim, fmt::format("{} took part in what was imported, which does not say how many the machine "
+                                           "has",
+                                           exact_text(here)));
   if (!left_out.empty() && here < sold) {
     verdict.reason =
         fmt::format("{} of {} GPUs work; {} did not start", exact_text(here), exact_text(sold), names_of(left_out));

@@ -106,9 +106,10 @@ const char* printed_figure(const std::string& metric) {
 // By the share of the metric that speaks: healthy parts copy at another share than they read.
 void convert_peak(const Claim& claim, const std::string& measured, const Accelerator* accelerator,
                   const Catalog& catalog, Target& target) {
-  if (!is_peak(claim) || accelerator == nullptr) return;
-  auto sustained = sustained_share(catalog, *accelerator, measured);
-  if (!sustained) sustained = sustained_share(catalog, *accelerator, claim.metric);
+  if (!is_peak(claim)) return;
+  auto sustained = accelerator == nullptr ? sustained_share_of_any(catalog, measured)
+                                          : sustained_share(catalog, *accelerator, measured);
+  if (!sustained && accelerator != nullptr) sustained = sustained_share(catalog, *accelerator, claim.metric);
   if (!sustained) return;
   target.line.value = target.claimed * sustained->share * (1 - sustained_tolerance(claim.metric));
   if (!target.note.empty()) target.note += "; ";

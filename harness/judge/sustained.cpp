@@ -24,11 +24,7 @@ std::vector<double> memory_shares(const Catalog& catalog, const Accelerator& acc
   return shares;
 }
 
-std::optional<Sustained> memory_share(const Catalog& catalog, const Accelerator& accelerator, std::string_view metric) {
-  std::vector<double> own = memory_shares(catalog, accelerator, metric);
-  if (own.empty()) own = memory_shares(catalog, accelerator, {});
-  if (!own.empty())
-    return Sustained{median(own), fmt::format("{} measured values of this accelerator", own.size()), true};
+std::optional<Sustained> memory_share_of_others(const Catalog& catalog) {
   std::vector<double> others;
   for (const Accelerator& other : catalog.accelerators) {
     const std::vector<double> shares = memory_shares(catalog, other, {});
@@ -37,6 +33,14 @@ std::optional<Sustained> memory_share(const Catalog& catalog, const Accelerator&
   if (others.empty()) return std::nullopt;
   return Sustained{median(others),
                    fmt::format("median of {} other accelerators: nothing is known of this one", others.size()), false};
+}
+
+std::optional<Sustained> memory_share(const Catalog& catalog, const Accelerator& accelerator, std::string_view metric) {
+  std::vector<double> own = memory_shares(catalog, accelerator, metric);
+  if (own.empty()) own = memory_shares(catalog, accelerator, {});
+  if (!own.empty())
+    return Sustained{median(own), fmt::format("{} measured values of this accelerator", own.size()), true};
+  return memory_share_of_others(catalog);
 }
 
 std::optional<Sustained> median_of(std::vector<double> shares, bool own, const std::string& what) {
@@ -110,6 +114,10 @@ std::optional<Sustained> sustained_share(const Catalog& catalog, const Accelerat
   const std::string data_type = gemm_data_type(metric);
   if (data_type.empty()) return std::nullopt;
   return sustained_gemm_share(catalog, accelerator, data_type);
+}
+
+std::optional<Sustained> sustained_share_of_any(const Catalog& catalog, std::string_view metric) {
+  return metric.starts_with("memory.") ? memory_share_of_others(catalog) : std::nullopt;
 }
 
 double sustained_tolerance(std::string_view metric) {

@@ -26,6 +26,9 @@ std::optional<Sustained> sustained_share(const Catalog& catalog, const Accelerat
 std::optional<Sustained> sustained_gemm_share(const Catalog& catalog, const Accelerator& accelerator,
                                               std::string_view data_type);
 
+// Of a card that nobody names: what others keep up, for memory only; matrix units differ too much.
+std::optional<Sustained> sustained_share_of_any(const Catalog& catalog, std::string_view metric);
+
 // How far below what healthy parts sustain is still as expected: 10 % for GEMM, 5 % for memory and adapters (facts,
 // section 6), 10 % for links (a driver alone moved NVLink by 7 %, boards differ in PCIe by as much; facts 4.14).
 double sustained_tolerance(std::string_view metric);

@@ -94,6 +94,19 @@ TEST(import_judged, a_slice_is_told_its_share) {
                                                                  HasSubstr("72.0 %"))));
 }
 
+// 3700 of payload are 7400 GB/s, 92.5 % of 8 TB/s: more than what cards keep up of a data sheet's peak.
+TEST(import_judged, a_peak_of_a_card_without_a_name_is_held_to_what_others_sustain) {
+  const Imported run = imported(nvbandwidth(
+      1, "NVIDIA Graphics Device",
+      "Running device_local_copy.\nmemcpy local GPU(column) bandwidth (GB/s)\n           0\n 0   3700.00\n\nSUM "
+      "device_local_copy 3700.00\n"));
+  const Verdict peak = on(verdicts(run, "", "memory.copy.gbps[peak=yes]>=8 TB/s"), "memory.copy.gbps");
+  EXPECT_EQ(peak.kind, VerdictKind::met) << peak.reason;
+  EXPECT_THAT(peak.reason, HasSubstr("92.5 % of the claimed 8000 GB/s"));
+  EXPECT_EQ(on(verdicts(run, "", "memory.copy.gbps>=8 TB/s"), "memory.copy.gbps").kind, VerdictKind::not_met)
+      << "to the letter";
+}
+
 TEST(import_judged, waived_for_want_of_peer_access_is_a_miss) {
   const Imported run = imported(nvbandwidth(2, "NVIDIA GeForce RTX 3090", "Waived: device_to_device_memcpy_read_ce\n"));
   const Verdict peer = on(verdicts(run, "", "p2p.read.gbps>=50"), "p2p.read.gbps");
@@ -137,6 +150,19 @@ TEST(import_judged, two_nodes_are_held_to_two_nodes) {
   const auto list = verdicts(run, "aws:p4de.24xlarge");
   EXPECT_EQ(on(list, "allreduce.busbw.gbps", "typical").kind, VerdictKind::met);
   EXPECT_THAT(on(list, "transport.network").reason, HasSubstr("does not say what NCCL used between the nodes"));
+}
+
+// Two ranks on a machine of eight GPUs say nothing of the other six.
+TEST(import_judged, who_took_part_is_not_what_is_there) {
+  std::string list = "# Using devices\n";
+  for (int i = 0; i < 2; ++i)
+    list += fmt::format("#  Rank  {} Group  0 Pid   7 on   box device  {} [0x1b] NVIDIA Graphics Device\n", i, i);
+  const auto told = verdicts(imported(list + all_reduce(1073741824.0, 9300, 115.46)), "aws:p5.48xlarge");
+  EXPECT_EQ(on(told, "identity.accelerator_count").kind, VerdictKind::not_measured);
+  EXPECT_EQ(on(told, "identity.accelerator").kind, VerdictKind::not_measured)
+      << "a name of no product contradicts none";
+  const Imported all = imported(nvbandwidth(2, "NVIDIA H100 80GB HBM3", host_link(2, 55)));
+  EXPECT_EQ(on(verdicts(all, "aws:p5.48xlarge"), "identity.accelerator_count").kind, VerdictKind::contradicted);
 }
 
 TEST(import_judged, a_collective_without_a_name_is_pointed_to) {

@@ -85,6 +85,15 @@ TEST(import_machine_parts, columns_of_a_topology_are_all_there_is) {
   EXPECT_THAT(remarks(run), HasSubstr("has 3 GPUs, and rows for 2 of them"));
 }
 
+TEST(import_machine_parts, errors_that_could_not_be_corrected_spoil_results) {
+  const Imported run = imported(
+      "index, name, ecc.errors.uncorrected.volatile.total\n0, NVIDIA A10G, 0\n1, NVIDIA A10G, 3\n2, NVIDIA A10G, "
+      "[N/A]\n");
+  ASSERT_EQ(run.document.findings.size(), 1u);
+  EXPECT_EQ(run.document.findings[0].id, "smi.ecc_uncorrected:1");
+  EXPECT_EQ(run.document.findings[0].severity, "error");
+}
+
 TEST(import_machine_parts, rows_without_a_header_tell_only_what_tells_itself) {
   const Imported run = imported(
       "0, NVIDIA L4, GPU-11111111-2222-3333-4444-555555555555, 00000000:31:00.0, 23034 MiB, 5 %\n"
