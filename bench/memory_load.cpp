@@ -32,7 +32,7 @@ struct ArraySet {
 struct Sizes {
   std::size_t array_bytes;
   std::size_t sets;
-  bool in_cache;  // less than four last-level caches in all: the rate is not, or not only, the memory's
+  std::size_t least_bytes;  // of an array; with less, caches and the time to start a pass have a share in the rate
 };
 
 // Four last-level caches over the arrays moved and 64 MiB an array at least, so that nothing stays in a cache between
@@ -40,13 +40,12 @@ struct Sizes {
 Sizes sizes_for(const kernels::Device& device, const MemoryOptions& options) {
   const std::size_t limit_bytes = options.limit_bytes;
   const auto moved = static_cast<std::size_t>(arrays_moved(options.kernel));
-  const std::size_t wanted = std::max<std::size_t>(
-      std::size_t{64} << 20, std::max(4 * device.facts().last_level_cache_bytes, options.wanted_bytes) / moved);
+  const std::size_t least =
+      std::max<std::size_t>(std::size_t{64} << 20, 4 * device.facts().last_level_cache_bytes / moved);
+  const std::size_t wanted = std::max(least, options.wanted_bytes / moved);
   const std::size_t sets = 2 * moved * wanted <= limit_bytes ? 2 : 1;
   const std::size_t bytes = std::min(wanted, limit_bytes / (moved * sets));
-  const std::size_t array = std::max(alignment, bytes / alignment * alignment);
-  const std::size_t beyond = 4 * device.facts().last_level_cache_bytes / moved;
-  return {array, sets, bytes < wanted && sets * array < beyond};
+  return {std::max(alignment, bytes / alignment * alignment), sets, least};
 }
 
 class MemoryLoad final : public Load {
@@ -92,9 +91,9 @@ class MemoryLoad final : public Load {
                                  {"sets", sizes_.sets},
                                  {"checked_share", checked_share()},
                                  {"bytes_counted", "as STREAM, without write-allocate"}};
-    if (sizes_.in_cache)
-      conditions["limited"] = fmt::format("arrays of {} bytes can stay in caches of {} bytes", sizes_.array_bytes,
-                                          device_.facts().last_level_cache_bytes);
+    if (sizes_.array_bytes < sizes_.least_bytes / alignment * alignment)
+      conditions["limited"] = fmt::format("arrays of {} bytes, where {} are the least for this device",
+                                          sizes_.array_bytes, sizes_.least_bytes);
     // Kept in the memory itself, it costs bandwidth.
     const nlohmann::json ecc = to_json(fact_of(device_.facts().more, "ecc_enabled"));
     if (ecc.is_boolean()) conditions["ecc"] = ecc.get<bool>() ? "on" : "off";

@@ -174,11 +174,11 @@ GPU = [
         {"pcie": {"h2d_gbps": 5.5}}, only="host_link.h2d/each", exit=1, arguments=("--claim", "host_link.h2d.gbps>=50"),
         verdicts={"host_link.h2d.gbps": "not_met"}),
     gpu("one slow GPU", "virtual machine: `slowdown` of GPU 1", "measured; the headline is that of the slow one, which is named",
-        {"count": 4, "gpus": {"1": {"slowdown": 1.5}, "2": {}, "3": {}}}, only="memory.copy", exit=1, arguments=("--claim", "memory.copy.gbps>=600"),
+        {"count": 4, "gpus": {"1": {"slowdown": 1.5}, "2": {}, "3": {}}}, only="memory.copy", exit=1, arguments=("--claim", "memory.copy.gbps>=1000"),
         says=("is slower than its peers: 33.3 %",), verdicts={"memory.copy.gbps": "not_met"}),
     gpu("a GPU throttles", "virtual machine: `throttle_reasons`, `slowdown`", "measured; the reason is the diagnosis",
         {"gpu": {"sms": 132, "slowdown": 1.4, "throttle_reasons": ["hw_thermal_slowdown"]}}, only="gemm.bf16/n:*", exit=1,
-        arguments=("--claim", "gemm.bf16.tflops>=60"), says=("thermal",), verdicts={"gemm.bf16.tflops": "not_met"}),
+        arguments=("--claim", "gemm.bf16.tflops>=600"), says=("thermal",), verdicts={"gemm.bf16.tflops": "not_met"}),
 ]
 
 WORKER = [

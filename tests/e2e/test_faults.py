@@ -21,7 +21,7 @@ import support
 VIRTUAL = support.BIN.parent / "virtual_platform"
 HAVE_VIRTUAL = (VIRTUAL / "lib" / "libclaimcheck_kernels_cpu.so").exists()
 HAVE_MPI = bool(shutil.which("mpirun")) and (support.BIN / "libclaimcheck_mpi.so").exists()
-SIZES = {"CLAIMCHECK_MIN_TIME": "0.001", "CLAIMCHECK_MAX_BYTES": "1000000", "CLAIMCHECK_MAX_GEMM": "512",
+SIZES = {"CLAIMCHECK_MIN_TIME": "0.001", "CLAIMCHECK_MAX_BYTES": "2000000", "CLAIMCHECK_MAX_GEMM": "256",
          "CLAIMCHECK_FILE_BYTES": "1000000"}
 HOST = ["--device", "host", "--min-time", "0.01", "--max-bytes", "4MiB", "--max-gemm", "128", "--only",
         "memory.copy,memory.triad,gemm.fp32"]

@@ -169,12 +169,14 @@ class Collectives(unittest.TestCase):
 
 
 class SmallSizes(unittest.TestCase):
-    def test_arrays_that_caches_hold_say_so(self):
+    def test_arrays_that_are_too_small_say_so(self):
+        # Two arrays of 64 MiB are the least, and two more where they fit. The 256 MiB of the machine are not all free.
         with support.Machine("p5", support.first(1)) as machine:
-            for bytes_allowed, limited in ((1 << 20, "arrays of 524288 bytes can stay in caches of 524288 bytes"),
-                                           (4 << 20, None)):
-                run = machine.measure(["memory.copy"], f"--max-bytes={bytes_allowed}")
+            for allowed, array, limited in ((1 << 20, 1 << 19, "arrays of 524288 bytes, where 67108864 are the least for this device"),
+                                            (128 << 20, 1 << 26, None)):
+                run = machine.measure(["memory.copy"], f"--max-bytes={allowed}", repetitions=1)
                 one, = run.by_metric("memory.copy.gbps")
+                self.assertEqual(one["conditions"]["array_bytes"], array)
                 self.assertEqual(one["conditions"].get("limited"), limited, run)
 
 
