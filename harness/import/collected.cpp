@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_measurements = 100'000;
+constexpr std::size_t most_measurements = 20'000;
+constexpr std::size_t most_all_samples = 1'000'000;
 constexpr std::size_t most_samples = 1000;  // of one measurement: a median of more says no more
 constexpr std::size_t most_findings = 1000;
 constexpr std::size_t most_sentences = 50;
@@ -77,28 +78,56 @@ void settle(Measurement& measurement) {
 
 }  // namespace
 
-void Collected::add(Measurement measurement) {
+std::optional<std::size_t> Collected::place(Measurement measurement) {
   const std::string key = measurement.id + '\n' + measurement.metric + '\n' +
                           measurement.conditions.dump(-1, ' ', true, json::error_handler_t::replace);
-  const auto [entry, is_new] = index_.try_emplace(key, measurements_.size());
-  if (is_new) {
-    if (measurements_.size() >= most_measurements) {
-      index_.erase(entry);
-      if (left_out_++ == 0)
-        partial(fmt::format("more than {} different measurements: the rest is left out", most_measurements));
+  const auto known = index_.find(key);
+  if (known != index_.end()) return known->second;
+  if (measurements_.size() >= most_measurements) {
+    if (left_out_++ == 0)
+      partial(fmt::format("more than {} different measurements: the rest is left out", most_measurements));
+    return std::nullopt;
+  }
+  index_.emplace(key, measurements_.size());
+  measurements_.push_back({std::move(measurement), {}, files_.size() - 1});
+  return measurements_.size() - 1;
+}
+
+void Collected::sample(Kept& kept, std::optional<double> value, Outcome status, const std::string& reason) {
+  if (value && kept.samples.size() < most_samples && (kept.samples.empty() || samples_ < most_all_samples)) {
+    kept.samples.push_back(*value);
+    ++samples_;
+  }
+  if (gravity(status) > gravity(kept.measurement.status)) {
+    kept.measurement.status = status;
+    kept.measurement.reason = reason;
+  }
+}
+
+void Collected::add(Measurement measurement) {
+  const std::optional<double> value = measurement.value;
+  const Outcome status = measurement.status;
+  const std::string reason = measurement.reason;
+  if (const auto at = place(std::move(measurement))) sample(measurements_[*at], value, status, reason);
+}
+
+void Collected::add(std::string_view key, const Outcome& status, std::optional<double> value, const std::string& reason,
+                    const std::function<Measurement()>& make) {
+  auto known = keys_.find(key);
+  if (known == keys_.end()) {
+    if (keys_.size() >= most_measurements) {
+      ++left_out_;
       return;
     }
-    measurements_.push_back({std::move(measurement), {}, files_.size() - 1});
-    Kept& kept = measurements_.back();
-    if (kept.measurement.value) kept.samples.push_back(*kept.measurement.value);
-    return;
+    Measurement made = make();
+    made.value = value;
+    made.status = status;
+    made.reason = reason;
+    const auto at = place(std::move(made));
+    if (!at) return;
+    known = keys_.emplace(key, *at).first;
   }
-  Kept& kept = measurements_[entry->second];
-  if (measurement.value && kept.samples.size() < most_samples) kept.samples.push_back(*measurement.value);
-  if (gravity(measurement.status) > gravity(kept.measurement.status)) {
-    kept.measurement.status = measurement.status;
-    kept.measurement.reason = measurement.reason;
-  }
+  sample(measurements_[known->second], value, status, reason);
 }
 
 void Collected::add(Finding finding) {

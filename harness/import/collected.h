@@ -1,12 +1,14 @@
 // What importers find in files of other tools, on its way to a result document.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/result/document.h"
@@ -40,8 +42,12 @@ class Collected {
   const Said& said() const { return said_; }
 
   // Several of one id, metric and conditions are samples of one measurement: the value is their median, and the worst
-  // status counts. Past 100,000 different ones the rest is left out, and the file's report says so.
+  // status counts. Past 20,000 different ones the rest is left out, and the file's report says so.
   void add(Measurement measurement);
+  // The same for formats with millions of rows: `key` stands for id, metric and conditions, and only the first of a key
+  // costs more than its look-up. `make` gives the measurement without value and status.
+  void add(std::string_view key, const Outcome& status, std::optional<double> value, const std::string& reason,
+           const std::function<Measurement()>& make);
   void add(Finding finding);  // once for each id and text
 
   // Facts of a device by its index, as the worker's --describe has them; later ones fill gaps, and differing ones are
@@ -67,7 +73,10 @@ class Collected {
   void line_read() { ++files_.back().lines; }
 
   const std::vector<FileReport>& files() const { return files_; }
-  bool any() const { return !measurements_.empty() || !findings_.empty() || !devices_.empty() || !system_.empty(); }
+  bool any() const {
+    return !measurements_.empty() || !findings_.empty() || !devices_.empty() || !system_.empty() ||
+           !transports_.empty();
+  }
   // measurements, findings, system.devices and what else belongs to `system`. Ids are made unique.
   void into(Document& document) const;
 
@@ -77,7 +86,19 @@ class Collected {
     std::vector<double> samples;
     std::size_t file = 0;
   };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  // Where a measurement like it is kept; unset when there is no more room.
+  std::optional<std::size_t> place(Measurement measurement);
+  void sample(Kept& kept, std::optional<double> value, Outcome status, const std::string& reason);
+
   Said said_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>
+      keys_;  // of those that have one, in measurements_
+  std::size_t samples_ = 0;
   std::map<std::string, std::size_t> index_;  // of measurements, by id, metric and conditions
   std::vector<Kept> measurements_;
   std::vector<Finding> findings_;

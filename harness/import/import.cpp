@@ -186,10 +186,13 @@ Imported import_files(const std::vector<std::filesystem::path>& files, const Imp
   if (!collected.any()) {
     std::vector<std::string> names;
     for (const Format& format : formats()) names.emplace_back(format.name);
+    std::string why;
+    for (const FileReport& file : collected.files())
+      for (const std::string& text : file.partial) why += "; " + text;
     throw UserError(
-        fmt::format("nothing in {} was recognised as the output of {}",
+        fmt::format("nothing in {} was recognised as the output of {}{}",
                     files.size() == 1 ? collected.files().front().name : "these files",
-                    options.tool == "auto" ? fmt::format("any of {}", fmt::join(names, ", ")) : options.tool));
+                    options.tool == "auto" ? fmt::format("any of {}", fmt::join(names, ", ")) : options.tool, why));
   }
   Imported imported;
   imported.document.system = {{"host", nullptr},
@@ -203,6 +206,9 @@ Imported import_files(const std::vector<std::filesystem::path>& files, const Imp
   imported.document.platform = {{"instance", nullptr}, {"provider", nullptr},   {"region", nullptr},
                                 {"how", "unknown"},    {"catalog_id", nullptr}, {"price", nullptr}};
   collected.into(imported.document);
+  json& cpu = imported.document.system["cpu"];
+  for (const char* key : {"model", "cores"})
+    if (cpu.is_object() && !cpu.contains(key)) cpu[key] = nullptr;
   for (Finding& finding : findings_between_nodes(imported.document.measurements))
     imported.document.findings.push_back(std::move(finding));
   imported.files = collected.files();

@@ -169,7 +169,11 @@ std::string_view LineReader::head(std::size_t bytes) {
   return std::string_view(buffer_).substr(at_, bytes);
 }
 
-std::size_t LineReader::line_end(std::size_t from) const { return buffer_.find_first_of("\n\r", from); }
+std::size_t LineReader::line_end(std::size_t from) const {
+  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(std::min(from, buffer_.size()));
+  const auto end = std::find_if(begin, buffer_.end(), [](char c) { return c == '\n' || c == '\r'; });
+  return end == buffer_.end() ? std::string::npos : static_cast<std::size_t>(end - buffer_.begin());
+}
 
 bool LineReader::raw_line(std::string_view& raw) {
   std::size_t end = line_end(at_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "harness/report/quantity.h"
 
@@ -43,6 +44,15 @@ std::optional<double> parameter(std::string_view line, std::string_view name) {
   if (!rest) return std::nullopt;
   const Fields fields(*rest);
   return fields.size() == 0 ? std::nullopt : number(fields[0]);
+}
+
+constexpr std::string_view latency = "latency.us";
+
+// The bytes of a number, for keys that nobody reads.
+void append(std::string& key, double value) {
+  std::array<char, sizeof value> bytes{};
+  std::memcpy(bytes.data(), &value, sizeof value);
+  key.append(bytes.data(), bytes.size());
 }
 
 std::string size_text(double bytes) { return binary_bytes_text(bytes); }
@@ -94,7 +104,9 @@ void NcclRun::row(const NcclRow& from, bool counts_wrong, std::size_t line) {
   };
   row.out = half_of(from.out);
   row.in = half_of(from.in);
-  if (row.out || row.in) rows_.push_back(std::move(row));
+  if (!row.out && !row.in) return;
+  if (row.bytes > 0) smallest_ = std::min(smallest_, row.bytes);
+  rows_.push_back(std::move(row));
 }
 
 std::optional<double> NcclRun::factor_at(const Row& row) const {
@@ -211,60 +223,77 @@ NcclRun::Meaning NcclRun::meaning(Collected& collected, std::optional<int> asked
   return meaning;
 }
 
-void NcclRun::report_half(Collected& collected, const Row& row, const Half& half, bool in_place,
-                          const Meaning& meaning) const {
+Measurement NcclRun::described(const Row& row, const Half& half, bool in_place, const Meaning& meaning,
+                               std::string_view quantity) const {
   Measurement measurement;
   measurement.id = fmt::format("{}/bytes:{:.0f}{}", meaning.family, row.bytes, in_place ? "/in_place" : "");
-  measurement.unit = "GB/s";
-  measurement.status = Outcome::ok;
+  measurement.metric = fmt::format("{}.{}", meaning.family, quantity);
+  measurement.unit = quantity == latency ? "us" : "GB/s";
   measurement.conditions = {
       {"method", method_}, {"bytes", row.bytes}, {"in_place", in_place}, {"checked", half.checked}};
   if (!row.two_halves) measurement.conditions["in_place"] = "unknown";
   if (!row.type.empty()) measurement.conditions["data_type"] = nccl_type_name(row.type);
   if (!row.op.empty()) measurement.conditions["redop"] = row.op;
   const auto nodes = row.nodes ? std::optional(static_cast<int>(*row.nodes)) : meaning.nodes;
-  auto ranks = meaning.ranks;
-  if (row.nodes)
-    if (const auto fitted = fit(meaning.family, row, factor_at(row).value_or(0))) ranks = fitted->ranks;
-  if (ranks) measurement.conditions["ranks"] = *ranks;
+  if (const auto ranks = ranks_of(row, meaning)) measurement.conditions["ranks"] = *ranks;
   if (nodes) measurement.conditions["nodes"] = *nodes;
   if (row.nodes) measurement.id += fmt::format("/nodes:{:.0f}", *row.nodes);
   if (iterations_) measurement.conditions["iterations"] = *iterations_;
   measurement.evidence = {{"line", row.line}};
-  if (meaning.ranks == 1) {
-    measurement.status = Outcome::unsupported;
-    measurement.reason = "one rank: nothing is communicated, and the figures mean nothing";
-  } else if (half.wrong > 0) {
-    measurement.status = Outcome::wrong_result;
-    measurement.reason = fmt::format("{:.0f} wrong values at {}", half.wrong, size_text(row.bytes));
-  }
-  const bool valued = measurement.status == Outcome::ok;
-  // 0.00 is a figure that two digits cannot show, not a dead link.
-  if (half.busbw && (*half.busbw > 0 || !valued)) {
-    measurement.metric = meaning.family + ".busbw.gbps";
-    if (valued) measurement.value = half.busbw;
-    collected.add(measurement);
-    if (meaning.family != "collective") {
-      measurement.metric = meaning.family + ".algbw.gbps";
-      if (valued) measurement.value = row.bytes / half.time_us / 1e3;
-      collected.add(measurement);
-    }
-  }
-  constexpr double small = 1024;
-  const bool smallest = std::none_of(rows_.begin(), rows_.end(),
-                                     [&](const Row& other) { return other.bytes > 0 && other.bytes < row.bytes; });
-  if (valued && smallest && row.bytes <= small && !in_place && meaning.family != "collective") {
-    measurement.metric = meaning.family + ".latency.us";
-    measurement.unit = "us";
-    measurement.value = half.time_us;
-    collected.add(measurement);
-  }
+  return measurement;
 }
 
-void NcclRun::report_row(Collected& collected, const Row& row, const Meaning& meaning) const {
+std::optional<int> NcclRun::ranks_of(const Row& row, const Meaning& meaning) const {
+  if (row.nodes)
+    if (const auto fitted = fit(meaning.family, row, factor_at(row).value_or(0))) return fitted->ranks;
+  return meaning.ranks;
+}
+
+// What tells the measurements of one run from those of another.
+std::string NcclRun::key_of(const Meaning& meaning) const {
+  return fmt::format("{} {} {} {} {} ", meaning.family, method_, meaning.ranks.value_or(-1), meaning.nodes.value_or(-1),
+                     iterations_.value_or(-1));
+}
+
+void NcclRun::report_half(Collected& collected, const Row& row, const Half& half, bool in_place, const Meaning& meaning,
+                          std::string& key) const {
+  Outcome status = Outcome::ok;
+  std::string reason;
+  if (meaning.ranks == 1) {
+    status = Outcome::unsupported;
+    reason = "one rank: nothing is communicated, and the figures mean nothing";
+  } else if (half.wrong > 0) {
+    status = Outcome::wrong_result;
+    reason = fmt::format("{:.0f} wrong values at {}", half.wrong, size_text(row.bytes));
+  }
+  const bool valued = status == Outcome::ok;
+  const std::size_t length = key.size();
+  append(key, row.bytes);
+  append(key, row.nodes.value_or(-1));
+  append(key, row.nodes ? ranks_of(row, meaning).value_or(-1) : 0);
+  key.append(row.type).append(" ").append(row.op).append(in_place ? " i" : " o");
+  key += static_cast<char>('0' + (half.checked ? 1 : 0) + (row.two_halves ? 2 : 0));
+  const auto add = [&](std::string_view quantity, std::optional<double> value) {
+    key += quantity.front();
+    collected.add(key, status, valued ? value : std::nullopt, reason,
+                  [&] { return described(row, half, in_place, meaning, quantity); });
+    key.pop_back();
+  };
+  const bool named = meaning.family != "collective";
+  // 0.00 is a figure that two digits cannot show, not a dead link.
+  if (half.busbw && (*half.busbw > 0 || !valued)) {
+    add("busbw.gbps", half.busbw);
+    if (named) add("algbw.gbps", row.bytes / half.time_us / 1e3);
+  }
+  constexpr double small = 1024;
+  if (valued && row.bytes <= small && row.bytes <= smallest_ && !in_place && named) add(latency, half.time_us);
+  key.resize(length);
+}
+
+void NcclRun::report_row(Collected& collected, const Row& row, const Meaning& meaning, std::string& key) const {
   if (row.bytes <= 0) return;  // "-b 1" of four-byte elements: nothing was sent
-  if (row.out) report_half(collected, row, *row.out, false, meaning);
-  if (row.in) report_half(collected, row, *row.in, true, meaning);
+  if (row.out) report_half(collected, row, *row.out, false, meaning, key);
+  if (row.in) report_half(collected, row, *row.in, true, meaning, key);
 }
 
 void NcclRun::check_correctness(Collected& collected) const {
@@ -354,7 +383,8 @@ void NcclRun::report_devices(Collected& collected) const {
 void NcclRun::report(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const {
   report_devices(collected);
   const Meaning found = meaning(collected, asked_ranks, asked_nodes);
-  for (const Row& row : rows_) report_row(collected, row, found);
+  std::string key = key_of(found);
+  for (const Row& row : rows_) report_row(collected, row, found, key);
   if (found.ranks == 1) collected.note("one rank took part: there is nothing to judge");
   if (rows_.empty() && !ranks_.empty() && found.ranks)
     collected.note(fmt::format("the device list names {} ranks{}", ranks_.size(),

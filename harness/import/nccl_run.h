@@ -5,6 +5,7 @@
 // that holds it already.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -82,8 +83,14 @@ class NcclRun {
   std::string family_by_factor(const Row& row, double factor, Collected& collected) const;
   std::optional<RanksFit> fit(const std::string& family, const Row& row, double factor) const;
   void count_ranks(Collected& collected, Meaning& meaning, std::optional<int> asked_ranks) const;
-  void report_row(Collected& collected, const Row& row, const Meaning& meaning) const;
-  void report_half(Collected& collected, const Row& row, const Half& half, bool in_place, const Meaning& meaning) const;
+  std::optional<int> ranks_of(const Row& row, const Meaning& meaning) const;
+  std::string key_of(const Meaning& meaning) const;
+  Measurement described(const Row& row, const Half& half, bool in_place, const Meaning& meaning,
+                        std::string_view quantity) const;
+  // `key` begins with key_of() and comes back as it was.
+  void report_row(Collected& collected, const Row& row, const Meaning& meaning, std::string& key) const;
+  void report_half(Collected& collected, const Row& row, const Half& half, bool in_place, const Meaning& meaning,
+                   std::string& key) const;
   void check_completeness(Collected& collected) const;
   void check_correctness(Collected& collected) const;
   void check_sizes(Collected& collected) const;
@@ -94,6 +101,7 @@ class NcclRun {
   std::string method_ = "nccl-tests";
   std::map<int, NcclRank> ranks_;
   std::vector<Row> rows_;
+  double smallest_ = std::numeric_limits<double>::infinity();  // bytes of a row, 0 left out
   std::optional<double> min_bytes_, max_bytes_, iterations_, average_;
   bool has_parameters_ = false, header_ = false, trailer_ = false, bounds_ = false, elided_ = false, edited_ = false;
   bool validated_ = true;

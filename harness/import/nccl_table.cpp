@@ -38,57 +38,59 @@ const Type* find_type(std::string_view name) {
   return found == types.end() ? nullptr : &*found;
 }
 
-// What somebody put in front of the size, under whatever heading: a number of nodes, which sets the rows apart.
-constexpr std::string_view added = "added";
+}  // namespace
 
-bool is_half(std::string_view column) {
-  return column == "time" || column == "algbw" || column == "busbw" || column == "wrong";
+NcclTable::Column NcclTable::column_of(std::string_view word) {
+  if (word == "bytes" || word == "size" || word == "#size") return Column::size;
+  if (word == "N" || word == "count") return Column::count;
+  if (word == "type") return Column::type;
+  if (word == "op" || word == "redop") return Column::redop;
+  if (word == "#wrong" || word == "error" || word == "res") return Column::wrong;
+  if (word == "time") return Column::time;
+  if (word == "algbw") return Column::algbw;
+  return word == "busbw" ? Column::busbw : Column::other;
 }
 
 // Layouts without a header, by the number of words and the place of the type.
-std::vector<std::string> layout_of(const Fields& fields) {
-  std::vector<std::string> columns = {"size", "count", "type"};
+std::vector<NcclTable::Column> NcclTable::layout_of(const Fields& fields) {
+  std::vector<Column> columns = {Column::size, Column::count, Column::type};
   const std::size_t rest = fields.size() - 3;
   if (fields.size() < 11 || find_type(fields[2]) == nullptr) return {};
-  if (rest == 10) columns.insert(columns.end(), {"redop", "root"});
-  if (rest == 9) columns.emplace_back("redop");
   if (rest < 8 || rest > 10) return {};
-  for (int half = 0; half < 2; ++half) columns.insert(columns.end(), {"time", "algbw", "busbw", "wrong"});
+  if (rest >= 9) columns.push_back(Column::redop);
+  if (rest == 10) columns.push_back(Column::other);  // root
+  for (int half = 0; half < 2; ++half)
+    columns.insert(columns.end(), {Column::time, Column::algbw, Column::busbw, Column::wrong});
   return columns;
 }
 
-void set(NcclHalf& half, std::string_view column, std::string_view word) {
+void NcclTable::set(NcclHalf& half, Column column, std::string_view word) {
   const auto value = number(word);
-  if (column == "time") half.time_us = value;
-  if (column == "algbw") half.algbw = value;
-  if (column == "busbw") half.busbw = value;
-  if (column == "wrong") {
+  if (column == Column::time) half.time_us = value;
+  if (column == Column::algbw) half.algbw = value;
+  if (column == Column::busbw) half.busbw = value;
+  if (column == Column::wrong) {
     half.wrong = value;
     half.unchecked = !value.has_value();
   }
 }
 
-}  // namespace
-
 bool NcclTable::header(std::string_view line) {
   if (!contains(line, "busbw") || !contains(line, "algbw") || contains(line, "|")) return false;
   const Fields fields(line);
-  std::vector<std::string> columns;
+  std::vector<Column> columns;
   bool wrong = false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string_view word = fields[i];
-    if (word == "#") continue;
-    if (word == "bytes" || word == "size" || word == "#size") word = "size";
-    if (word == "N" || word == "count") word = "count";
-    if (word == "op" || word == "redop") word = "redop";
-    wrong = wrong || word == "#wrong";
-    if (word == "#wrong" || word == "error" || word == "res") word = "wrong";
-    columns.emplace_back(word);
+    if (fields[i] == "#") continue;
+    wrong = wrong || fields[i] == "#wrong";
+    columns.push_back(column_of(fields[i]));
   }
-  const auto has = [&](const char* name) { return std::find(columns.begin(), columns.end(), name) != columns.end(); };
-  if (!has("size") || !has("time")) return false;
-  if (columns.front() != "size" && columns.size() > 1 && columns[1] == "size") columns.front() = added;
-  edited_ = !has("count") || !has("type");
+  const auto has = [&](Column column) { return std::find(columns.begin(), columns.end(), column) != columns.end(); };
+  if (!has(Column::size) || !has(Column::time)) return false;
+  // What somebody put in front of the size, under whatever heading: a number of nodes, which sets the rows apart.
+  if (columns.front() != Column::size && columns.size() > 1 && columns[1] == Column::size)
+    columns.front() = Column::added;
+  edited_ = !has(Column::count) || !has(Column::type);
   columns_ = std::move(columns);
   counts_wrong_ = wrong;
   milliseconds_ = contains(line, " bytes ") && contains(line, " res");  // NCCL 1
@@ -106,8 +108,8 @@ std::optional<NcclRow> NcclTable::row(const Fields& fields) const {
   if (fields.size() < 4) return std::nullopt;
   const auto first = number(fields[0]);
   if (!first || *first < 0 || *first != std::floor(*first)) return std::nullopt;
-  std::vector<std::string> guessed;
-  const std::vector<std::string>* columns = &columns_;
+  std::vector<Column> guessed;
+  const std::vector<Column>* columns = &columns_;
   std::size_t offset = 0;
   NcclRow row;
   if (columns_.size() != fields.size()) {
@@ -125,23 +127,32 @@ std::optional<NcclRow> NcclTable::row(const Fields& fields) const {
   }
   std::size_t times = 0;
   for (std::size_t i = 0; i < columns->size(); ++i) {
-    const std::string& column = (*columns)[i];
+    const Column column = (*columns)[i];
     const std::string_view word = fields[i + offset];
-    if (column == added) {
-      row.nodes = first;
-    } else if (column == "size") {
-      const auto bytes = number(word);
-      if (!bytes || *bytes < 0) return std::nullopt;
-      row.bytes = *bytes;
-    } else if (column == "count") {
-      row.count = number(word);
-    } else if (column == "type") {
-      row.type = word;
-    } else if (column == "redop") {
-      row.op = word;
-    } else if (is_half(column)) {
-      times += column == "time" ? 1 : 0;
-      set(times < 2 ? row.out : row.in, column, word);
+    switch (column) {
+      case Column::added:
+        row.nodes = first;
+        break;
+      case Column::size: {
+        const auto bytes = number(word);
+        if (!bytes || *bytes < 0) return std::nullopt;
+        row.bytes = *bytes;
+        break;
+      }
+      case Column::count:
+        row.count = number(word);
+        break;
+      case Column::type:
+        row.type = word;
+        break;
+      case Column::redop:
+        row.op = word;
+        break;
+      case Column::other:
+        break;
+      default:
+        times += column == Column::time ? 1 : 0;
+        set(times < 2 ? row.out : row.in, column, word);
     }
   }
   row.two_halves = times > 1;

@@ -45,7 +45,12 @@ class NcclTable {
   bool edited() const { return edited_; }
 
  private:
-  std::vector<std::string> columns_;
+  enum class Column { size, count, type, redop, time, algbw, busbw, wrong, added, other };
+  static Column column_of(std::string_view word);
+  static std::vector<Column> layout_of(const Fields& fields);
+  static void set(NcclHalf& half, Column column, std::string_view word);
+
+  std::vector<Column> columns_;
   bool counts_wrong_ = true;
   bool milliseconds_ = false;
   bool edited_ = false;  // columns are missing
