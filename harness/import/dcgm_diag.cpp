@@ -47,6 +47,9 @@ struct Test {
   }
 };
 
+constexpr std::size_t most_tests = 500;
+constexpr std::size_t most_said = 2000;  // characters
+
 class Diagnosis {
  public:
   explicit Diagnosis(Collected& collected) : collected_(collected) {}
@@ -54,6 +57,10 @@ class Diagnosis {
   Test& test(const std::string& name) {
     for (Test& test : tests_)
       if (test.name == name) return test;
+    if (tests_.size() >= most_tests) {
+      collected_.partial(fmt::format("more than {} tests of dcgmi diag: the rest is left out", most_tests));
+      return beyond_;
+    }
     tests_.emplace_back().name = name;
     return tests_.back();
   }
@@ -113,6 +120,7 @@ class Diagnosis {
 
   Collected& collected_;
   std::vector<Test> tests_;
+  Test beyond_;  // those of which nothing is kept
 };
 
 // "0,1,2", or "0" after a word: GPUs of "Pass - GPUs: 0, 2", "Fail - GPU: 1", "GPU3".
@@ -193,7 +201,8 @@ class DcgmDiag : public Reader {
     if (name == "Error" || name == "Info" || name == "Warning" || name == "Warnings") {
       // The second column is cut into lines in the middle of words.
       saying_ = name != "Info";
-      if (saying_ && diagnosis_.last() != nullptr) diagnosis_.last()->said += plain;
+      if (Test* last = diagnosis_.last(); saying_ && last != nullptr && last->said.size() < most_said)
+        last->said += plain;
       return;
     }
     saying_ = false;
@@ -226,7 +235,7 @@ class DcgmDiag : public Reader {
     }
     if (plain.starts_with("Warning:") || plain.starts_with("Error:")) saying_ = true;
     if (plain.starts_with("Info:")) saying_ = false;
-    if (saying_ && test->said.size() < 2000) {
+    if (saying_ && test->said.size() < most_said) {
       std::string_view part = cell;
       if (part.starts_with(' ')) part.remove_prefix(1);  // the cell's own margin; a blank behind it is of the sentence
       while (part.ends_with("  ")) part.remove_suffix(2);
@@ -281,7 +290,7 @@ std::string warnings_of(const json& result) {
   if (!list->is_array()) return text;
   for (const json& one : *list) {
     const std::string said = one.is_string() ? one.get<std::string>() : string_in(one, "warning");
-    if (!said.empty() && text.size() < 2000 && text.find(said) == std::string::npos)
+    if (!said.empty() && text.size() < most_said && text.find(said) == std::string::npos)
       text += (text.empty() ? "" : "; ") + said;
   }
   return text;
@@ -297,7 +306,7 @@ void take_test(Diagnosis& diagnosis, const json& value) {
     test.take(status, std::nullopt);
     for (const int gpu : gpus_of(result)) test.take(status, gpu);
     if (const std::string said = warnings_of(result);
-        test.said.find(said) == std::string::npos && test.said.size() < 2000)
+        test.said.find(said) == std::string::npos && test.said.size() < most_said)
       test.said += (test.said.empty() ? "" : "; ") + said;
   }
   if (const json* summary = member(value, "test_summary")) {

@@ -6,33 +6,32 @@
 
 namespace claimcheck::importing {
 
-Fields::Fields(std::string_view line) {
+Fields::Fields(std::string_view line) {  // NOLINT(cppcoreguidelines-pro-type-member-init): words_ up to size_
   std::size_t at = 0;
   while (size_ < most) {
     while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
     if (at >= line.size()) return;
     const std::size_t begin = at;
     while (at < line.size() && line[at] != ' ' && line[at] != '\t') ++at;
-    words_[size_++] = line.substr(begin, at - begin);
+    words_[size_++] = {line.data() + begin, at - begin};
   }
 }
 
 std::optional<double> number(std::string_view word) {
   if (word.empty()) return std::nullopt;
   double value = 0;
-  if (word.find('_') != std::string_view::npos) {
-    // Groups of digits, however many in each: what was edited by hand is still a number.
-    std::string plain;
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      const bool between = i > 0 && i + 1 < word.size() && word[i - 1] >= '0' && word[i - 1] <= '9';
-      if (word[i] == '_' && !between) return std::nullopt;
-      if (word[i] != '_') plain += word[i];
-    }
-    return number(plain);
-  }
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  if (error == std::errc() && end == word.data() + word.size())
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  if (word.find('_') == std::string_view::npos) return std::nullopt;
+  // Groups of digits, however many in each: what was edited by hand is still a number.
+  std::string plain;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool between = i > 0 && i + 1 < word.size() && word[i - 1] >= '0' && word[i - 1] <= '9';
+    if (word[i] == '_' && !between) return std::nullopt;
+    if (word[i] != '_') plain += word[i];
+  }
+  return number(plain);
 }
 
 std::optional<Quantity> quantity(std::string_view word) {

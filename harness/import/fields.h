@@ -14,10 +14,14 @@ class Fields {
   static constexpr std::size_t most = 64;
   explicit Fields(std::string_view line);
   std::size_t size() const { return size_; }
-  std::string_view operator[](std::size_t index) const { return words_[index]; }
+  std::string_view operator[](std::size_t index) const { return {words_[index].begin, words_[index].length}; }
 
  private:
-  std::array<std::string_view, most> words_{};
+  struct Word {
+    const char* begin;
+    std::size_t length;
+  };
+  std::array<Word, most> words_;  // NOLINT(cppcoreguidelines-pro-type-member-init): 1 KiB to clear for each line
   std::size_t size_ = 0;
 };
 

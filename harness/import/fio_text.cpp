@@ -48,6 +48,8 @@ std::optional<std::string_view> value_of(std::string_view text, std::string_view
   return rest->substr(0, rest->find_first_of(", )"));
 }
 
+constexpr std::size_t most_jobs = 10'000;  // different ones
+
 class FioText : public Reader {
  public:
   explicit FioText(Collected& collected) : collected_(collected) {}
@@ -101,7 +103,7 @@ class FioText : public Reader {
       job.bs = std::string(bs);
     }
     if (const auto depth = value_of(text, "iodepth=")) job.depth = number(*depth);
-    plans_[job.name] = job;
+    if (plans_.size() < most_jobs) plans_[job.name] = job;
     planned_ = true;
     return true;
   }
@@ -245,7 +247,9 @@ class FioText : public Reader {
 
   // Jobs of one name and group run at the same time: rates add up, percentiles do not.
   void finish() {
-    if (job_) {
+    if (job_ && jobs_.size() >= most_jobs) {
+      collected_.partial(fmt::format("more than {} jobs of fio: the rest is left out", most_jobs));
+    } else if (job_) {
       const auto [known, is_new] = jobs_.try_emplace(group_ + '\n' + job_->name, *job_);
       FioJob& all = known->second;
       if (!is_new) {

@@ -7,7 +7,7 @@
 
 namespace claimcheck::importing {
 
-inline constexpr std::size_t max_json_bytes = std::size_t{32} << 20;
+inline constexpr std::size_t max_json_bytes = std::size_t{16} << 20;  // takes up to ten times that while it is read
 
 class JsonCollector {
  public:

@@ -20,6 +20,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_joined = 2000;  // characters of an event over several lines
 constexpr std::size_t most_places = 64;
+constexpr std::size_t most_events = 1000;
 
 // Which sentences of the kernel and its helpers mean what, whatever the driver's version.
 struct Sign {
@@ -301,7 +302,13 @@ class KernelLog : public Reader {
 
   void keep(const std::string& id, std::string_view severity, const std::string& says, std::string_view next_step,
             const std::optional<std::string>& place, std::string_view said, std::optional<int> code) {
-    Event& event = events_[id + " " + std::string(severity) + " " + place.value_or("")];
+    if (severity == "error") void_reason_ = says;
+    const std::string key = id + " " + std::string(severity) + " " + place.value_or("");
+    if (events_.size() >= most_events && events_.find(key) == events_.end()) {
+      collected_.partial(fmt::format("more than {} different events of GPUs: the rest is left out", most_events));
+      return;
+    }
+    Event& event = events_[key];
     if (event.count++ == 0) {
       event.finding = Finding{.id = place ? fmt::format("{}:{}", id, *place) : id,
                               .severity = std::string(severity),
@@ -312,7 +319,6 @@ class KernelLog : public Reader {
       if (place) event.finding.evidence["pci_bus_id"] = *place;
     }
     if (place && event.places.size() < most_places) event.places.insert(*place);
-    if (severity == "error") void_reason_ = says;
   }
 
   // Lines of other tools before and after it, and no heading between: it came while they ran.

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double telling_bytes = 1 << 20;  // below, a collective is start-up and says nothing about bandwidth
+constexpr std::size_t most_models = 8;     // named in a sentence
 constexpr std::size_t most_rows = 20'000;  // of one run: sizes are powers of two or steps between two bounds
 
 struct Program {
@@ -106,6 +107,7 @@ void NcclRun::row(const NcclRow& from, bool counts_wrong, std::size_t line) {
   row.in = half_of(from.in);
   if (!row.out && !row.in) return;
   if (row.bytes > 0) smallest_ = std::min(smallest_, row.bytes);
+  if (rows_.empty()) rows_.reserve(32);
   rows_.push_back(std::move(row));
 }
 
@@ -360,28 +362,8 @@ void NcclRun::check_completeness(Collected& collected) const {
     collected.partial("the end of the output is missing: an excerpt");
 }
 
-void NcclRun::report_devices(Collected& collected) const {
-  std::map<std::string, int> models;
-  std::map<std::string, int> node_of;
-  for (const auto& [number, rank] : ranks_) {
-    ++models[rank.gpu];
-    const int node = node_of.try_emplace(rank.host, static_cast<int>(node_of.size())).first->second;
-    json facts = {{"node", node}};
-    if (!rank.bus.empty()) facts["printed_bus"] = rank.bus;
-    collected.device(number, {{"name", rank.gpu}, {"facts", facts}});
-  }
-  if (models.size() < 2) return;
-  std::string names;
-  for (const auto& [name, count] : models) names += fmt::format("{}{} x {}", names.empty() ? "" : " and ", count, name);
-  collected.add(Finding{"import.heterogeneous",
-                        "warning",
-                        fmt::format("The ranks are on different GPUs: {}.", names),
-                        "Expect what the slower kind reaches, and test each kind alone before both together.",
-                        {}});
-}
-
 void NcclRun::report(Collected& collected, std::optional<int> asked_ranks, std::optional<int> asked_nodes) const {
-  report_devices(collected);
+  if (!ranks_known_) report_devices(collected);
   const Meaning found = meaning(collected, asked_ranks, asked_nodes);
   std::string key = key_of(found);
   for (const Row& row : rows_) report_row(collected, row, found, key);

@@ -24,6 +24,7 @@ struct NcclRank {
   int device = 0;
   std::string bus;
   std::string gpu;
+  bool operator==(const NcclRank&) const = default;
 };
 
 class NcclRun {
@@ -42,6 +43,10 @@ class NcclRun {
   void average(double busbw) { average_ = busbw; }
   void failure(const std::string& text) { failure_ = text; }
 
+  // The same as those of a run before: their devices are collected.
+  void ranks_are_known() { ranks_known_ = true; }
+
+  const std::map<int, NcclRank>& ranks() const { return ranks_; }
   bool any_rows() const { return !rows_.empty(); }
   bool any_ranks() const { return !ranks_.empty(); }
   bool started() const { return header_ || has_parameters_ || any_ranks() || !failure_.empty(); }
@@ -105,6 +110,7 @@ class NcclRun {
   std::optional<double> min_bytes_, max_bytes_, iterations_, average_;
   bool has_parameters_ = false, header_ = false, trailer_ = false, bounds_ = false, elided_ = false, edited_ = false;
   bool validated_ = true;
+  bool ranks_known_ = false;
   std::string failure_;
 };
 

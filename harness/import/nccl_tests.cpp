@@ -14,6 +14,9 @@
 namespace claimcheck::importing {
 namespace {
 
+constexpr double most_ranks = 100'000;
+constexpr std::size_t most_hosts = 10'000;
+
 class NcclTests : public Reader {
  public:
   explicit NcclTests(Collected& collected) : collected_(collected) {}
@@ -25,7 +28,9 @@ class NcclTests : public Reader {
     if (first == '#' || first == ' ' || (first >= '0' && first <= '9')) {
       if (is_row(text, line.number)) return true;
     }
-    return heading(text) || device(text) || trailer(text) || failure(text) || elision(text) || command(text);
+    // Devices first: every run of a long log lists its own.
+    return text == "#" || device(text) || heading(text) || trailer(text) || failure(text) || elision(text) ||
+           command(text);
   }
 
   void end(bool whole) override {
@@ -118,7 +123,7 @@ class NcclTests : public Reader {
     std::size_t at = 2;
     for (; at + 1 < fields.size() && fields[at] != "device"; ++at)
       if (fields[at] == "on") rank.host = std::string(fields[at + 1]);
-    if (!number || *number < 0 || *number > 1e6 || at + 1 >= fields.size()) return false;
+    if (!number || *number < 0 || *number >= most_ranks || at + 1 >= fields.size()) return false;
     rank.device = static_cast<int>(importing::number(fields[at + 1]).value_or(0));
     for (at += 2; at < fields.size(); ++at) {
       const bool bus = rank.bus.empty() && rank.gpu.empty() && fields[at].front() == '[';
@@ -129,8 +134,12 @@ class NcclTests : public Reader {
       }
     }
     if (run_.any_rows()) finish();
-    if (!run_.rank(static_cast<int>(*number), rank)) other_hosts_.insert(rank.host);
+    if (!run_.rank(static_cast<int>(*number), rank)) note_host(rank.host);
     return true;
+  }
+
+  void note_host(const std::string& host) {
+    if (other_hosts_.size() < most_hosts) other_hosts_.insert(host);
   }
 
   bool trailer(std::string_view text) {
@@ -192,6 +201,10 @@ class NcclTests : public Reader {
   }
 
   void finish() {
+    if (run_.ranks() == told_)
+      run_.ranks_are_known();
+    else
+      told_ = run_.ranks();
     if (run_.started() || run_.any_rows()) run_.report(collected_, collected_.said().ranks, collected_.said().nodes);
     run_ = NcclRun();
   }
@@ -215,6 +228,7 @@ class NcclTests : public Reader {
   Collected& collected_;
   NcclTable table_;
   NcclRun run_;
+  std::map<int, NcclRank> told_;  // the devices of the run before
   std::size_t more_beginnings_ = 0;
   std::set<std::string> other_hosts_;  // whose ranks have numbers that others had before
 };

@@ -120,7 +120,7 @@ class Import(CommandTest):
         self.assertIn('did you mean "allreduce.busbw.gbps"', wrong.stderr.splitlines()[-1])
         self.assert_refused(claimcheck("import", log, "--ranks", "-3"), "--ranks")
         large = self.file("large.json", '{"benchmarks":[' + '"x",\n' * (7 << 20) + "1]}")
-        self.assert_refused(claimcheck("import", large), "the JSON document that begins at line 1 is larger than 32 MiB")
+        self.assert_refused(claimcheck("import", large), "the JSON document that begins at line 1 is larger than 16 MiB")
 
 
 class Large(CommandTest):
