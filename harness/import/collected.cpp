@@ -84,13 +84,17 @@ std::optional<std::size_t> Collected::place(Measurement measurement) {
   const auto known = index_.find(key);
   if (known != index_.end()) return known->second;
   if (measurements_.size() >= most_measurements) {
-    if (left_out_++ == 0)
-      partial(fmt::format("more than {} different measurements: the rest is left out", most_measurements));
+    leave_out();
     return std::nullopt;
   }
   index_.emplace(key, measurements_.size());
   measurements_.push_back({std::move(measurement), {}, files_.size() - 1});
   return measurements_.size() - 1;
+}
+
+void Collected::leave_out() {
+  if (left_out_++ == 0)
+    partial(fmt::format("more than {} different measurements: the rest is left out", most_measurements));
 }
 
 void Collected::sample(Kept& kept, std::optional<double> value, Outcome status, const std::string& reason) {
@@ -116,7 +120,7 @@ void Collected::add(std::string_view key, const Outcome& status, std::optional<d
   auto known = keys_.find(key);
   if (known == keys_.end()) {
     if (keys_.size() >= most_measurements) {
-      ++left_out_;
+      leave_out();
       return;
     }
     Measurement made = make();

@@ -93,6 +93,7 @@ class Collected {
 
   // Where a measurement like it is kept; unset when there is no more room.
   std::optional<std::size_t> place(Measurement measurement);
+  void leave_out();
   void sample(Kept& kept, std::optional<double> value, Outcome status, const std::string& reason);
 
   Said said_;

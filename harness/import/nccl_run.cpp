@@ -15,7 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double telling_bytes = 1 << 20;  // below, a collective is start-up and says nothing about bandwidth
-constexpr std::size_t most_models = 8;     // named in a sentence
 constexpr std::size_t most_rows = 20'000;  // of one run: sizes are powers of two or steps between two bounds
 
 struct Program {

@@ -130,7 +130,7 @@ bool counts(const Document& document, const Measurement& measurement) {
 
 std::string limited_by_size(const Measurement& measurement) {
   const std::string why = text_at(measurement.conditions, "limited");
-  return why.empty() ? why : why + "; measure without --max-bytes and --max-gemm";
+  return why.empty() ? why : why + "; measure without --max-bytes and --max-gemm, and with the memory free";
 }
 
 const Measurement* headline_where(const Document& document, std::string_view metric, const json& conditions,

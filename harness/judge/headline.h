@@ -24,8 +24,9 @@ bool meets(const Measurement& measurement, const nlohmann::json& conditions);
 // On random data, for real: not zeros, not an estimate, not virtual in a document that is not.
 bool counts(const Document& document, const Measurement& measurement);
 
-// Why a figure of small sizes says little about the machine (--max-bytes, --max-gemm), in a few words; empty when the
-// sizes were those of the method. Catalog figures are no yardstick for it; a user's claim is judged with these words.
+// Why a figure of small sizes says little about the machine (--max-bytes, --max-gemm, memory in use), in a few words;
+// empty when the sizes were those of the method. Catalog figures are no yardstick for it; a user's claim is judged with
+// these words.
 std::string limited_by_size(const Measurement& measurement);
 
 // As headline() of judge.h, among those `accepts` lets through.

@@ -155,7 +155,7 @@ TEST(Typical, SmallSizesSayLittle) {
   const Verdict mine = verdict_on(document, "gemm.bf16.tflops>=900", catalog);
   EXPECT_EQ(mine.kind, VerdictKind::not_met);
   EXPECT_THAT(mine.reason, HasSubstr("this says little about the machine: a product of 64 x 64 x 64 occupies 1 of 132 "
-                                     "units; measure without --max-bytes and --max-gemm"));
+                                     "units; measure without --max-bytes and --max-gemm, and with the memory free"));
   Claim sheet = parse_claim("gemm.bf16.tflops>=900");
   sheet.id = "data_sheet:nvidia-h100-sxm-80:gemm.bf16.tflops";
   const Verdict theirs = judge(document, {sheet}, catalog).front();
