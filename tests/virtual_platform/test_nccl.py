@@ -94,11 +94,13 @@ class TwoProcesses(unittest.TestCase):
             ranks[1].stdin.write(ranks[0].stdout.readline())
             ranks[1].stdin.flush()
             out = [[ranks[0].stdout.readline().strip(), ranks[0].stdout.readline().strip()]]
-            if kill:
+            told = []
+            if kill:  # what it has to say first, it may say later than the other asks
+                told = [ranks[1].stdout.readline().strip()]
                 ranks[1].kill()
             out[0] += ranks[0].stdout.read().splitlines()
             ranks[0].wait(SECONDS)
-            out.append(ranks[1].communicate(timeout=SECONDS)[0].splitlines())
+            out.append(told + ranks[1].communicate(timeout=SECONDS)[0].splitlines())
             ranks[0].stdin.close()
             ranks[0].stdout.close()
             return out
